@@ -1,0 +1,47 @@
+# Everything sets itself up: `make demo` and `make test` work in a fresh clone with Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
+
+.PHONY: demo test test-slow test-sanitize lint bench clean setup
+
+setup: $(VENV)/installed
+
+$(VENV)/tools:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" "cmake>=3.26" "ninja>=1.11"
+	touch $@
+
+$(VENV)/dependencies: $(VENV)/tools pyproject.toml
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]" -Cbuild-dir=build/dev
+	touch $@
+
+# An editable install knows the files it was made with, so it is made again when one comes, goes or changes.
+$(VENV)/installed: $(VENV)/dependencies CMakeLists.txt $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable . -Cbuild-dir=build/dev
+	touch $@
+
+demo: setup
+	$(BIN)/python examples/demo.py
+
+test: setup lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: setup
+	$(BIN)/python -m pytest -n 2 -m slow
+
+test-sanitize: setup
+	tests/native/run_sanitized.sh
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) build dist out
