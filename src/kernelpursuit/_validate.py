@@ -1,0 +1,32 @@
+"""One-sentence refusals that name the parameter, the value and the cure."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+
+def check_option(name: str, value: Any, options: Iterable[str]) -> str:
+    """Return `value` if it is one of `options`, else raise a sentence that suggests the nearest one."""
+    options = list(options)
+    if isinstance(value, str) and value in options:
+        return value
+    near = difflib.get_close_matches(str(value), options, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(map(repr, options))}."
+    raise ValueError(f"{name}={value!r} is not known; {hint}")
+
+
+def check_number(name: str, value: Any, *, low: float, strict: bool = False, integer: bool = False) -> Any:
+    """Return `value` if it is a number of at least `low` (above `low` when `strict`)."""
+    kind = numbers.Integral if integer else numbers.Real
+    bound = f"{'above' if strict else 'of at least'} {low:g}"
+    noun = "a whole number" if integer else "a number"
+    is_number = isinstance(value, kind) and not isinstance(value, bool)
+    # `not (value > low)` also catches NaN; infinity is never a useful setting.
+    if not is_number or value != value or value in (float("inf"), float("-inf")):
+        raise ValueError(f"{name}={value!r} is not usable; give {noun} {bound}.")
+    if value < low or (strict and value == low):
+        raise ValueError(f"{name}={value!r} is too small; give {noun} {bound}.")
+    return value

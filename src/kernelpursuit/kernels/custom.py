@@ -1,0 +1,40 @@
+"""Kernels that are Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class CallableKernel:
+    """A user's function `function(X, C)` that returns the values of shape (n_rows, n_centres).
+
+    It may be asymmetric or indefinite. Say `is_mercer=True` to use it with rules that need a positive semidefinite
+    kernel (`selection="residual"`, `penalty="rkhs"`).
+    """
+
+    function: Callable[[Any, Any], Any]
+    is_mercer: bool = False
+
+    def __call__(self, X: Any, C: Any = None) -> np.ndarray:
+        """Evaluate and check the values."""
+        C = X if C is None else C
+        values = np.asarray(self.function(X, C), dtype=np.float64)
+        wanted = (X.shape[0], C.shape[0])
+        if values.shape != wanted:
+            raise ValueError(
+                f"kernel={self.name} returned an array of shape {values.shape} for {wanted[0]} rows and {wanted[1]} "
+                f"centres; it must return one of shape {wanted}."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"kernel={self.name} returned NaN or infinity; it must be finite for every row of X.")
+        return values
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return getattr(self.function, "__name__", repr(self.function))

@@ -1,0 +1,74 @@
+"""Kernels of the scaled product t = gamma x·c."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kernelpursuit._validate import check_number
+from kernelpursuit.kernels.base import Kernel
+
+
+class Linear(Kernel):
+    """Linear kernel `gamma x·c`."""
+
+    kind = "linear"
+    is_stationary = False
+
+    def diagonal(self, z: np.ndarray) -> np.ndarray:
+        """||z||²."""
+        return np.einsum("ij,ij->i", z, z)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polynomial(Kernel):
+    """Polynomial kernel `(gamma x·c + coef0) ** degree`; Mercer where `coef0 >= 0`."""
+
+    degree: int = 3
+    coef0: float = 1.0
+
+    kind: ClassVar[str] = "polynomial"
+    is_stationary: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_number("degree", self.degree, low=1, integer=True)
+        check_number("coef0", self.coef0, low=-np.finfo(float).max)
+
+    @property
+    def is_mercer(self) -> bool:  # type: ignore[override]
+        """Whether every Gram matrix is positive semidefinite."""
+        return self.coef0 >= 0
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """Offset and degree."""
+        return float(self.coef0), float(self.degree)
+
+    def diagonal(self, z: np.ndarray) -> np.ndarray:
+        """(||z||² + coef0) ** degree."""
+        return (np.einsum("ij,ij->i", z, z) + self.coef0) ** self.degree
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sigmoid(Kernel):
+    """Sigmoid kernel `tanh(gamma x·c + coef0)`; indefinite."""
+
+    coef0: float = 0.0
+
+    kind: ClassVar[str] = "sigmoid"
+    is_mercer: ClassVar[bool] = False
+    is_stationary: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_number("coef0", self.coef0, low=-np.finfo(float).max)
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """Offset."""
+        return float(self.coef0), 0.0
+
+    def diagonal(self, z: np.ndarray) -> np.ndarray:
+        """tanh(||z||² + coef0)."""
+        return np.tanh(np.einsum("ij,ij->i", z, z) + self.coef0)
