@@ -1,0 +1,9 @@
+"""Dictionaries: the functions that a model may be a sum of."""
+
+from kernelpursuit.dictionary.base import Dictionary
+from kernelpursuit.dictionary.functions import Constant, Functions
+from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
+from kernelpursuit.dictionary.precomputed import Precomputed
+from kernelpursuit.dictionary.union import Union, as_dictionary, widths
+
+__all__ = ["Constant", "Dictionary", "Functions", "KernelAtoms", "Precomputed", "Union", "as_dictionary", "widths"]

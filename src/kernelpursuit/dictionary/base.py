@@ -1,0 +1,123 @@
+"""What a dictionary is: an ordered list of functions of a row (atoms), and their values on rows.
+
+Values come *atom-major*: `block` returns shape (n_atoms, n_rows), so that each atom's values lie side by side in
+memory and `D'v` reads the dictionary once from front to back.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit import _native
+
+# Scratch for tiles of a dictionary that only knows how to evaluate blocks.
+TILE_BYTES = 32 * 2**20
+
+
+class Dictionary(ABC):
+    """An ordered list of atoms.
+
+    A dictionary is used in two steps. As the user writes it, it may still leave things to the data (centres at the
+    training rows, gamma="scale"); `resolve(X)` returns one with everything filled in. Only that one has values.
+
+    Subclasses give `block`, `take`, `n_atoms`; those that can do better than tiles of `block` override `rmatvec`,
+    `sqnorms` and `matvec`.
+    """
+
+    #: The training row at which each atom is centred, -1 for an atom that has none; set by `resolve`.
+    training_rows: np.ndarray | None = None
+
+    @property
+    def is_mercer(self) -> bool:
+        """Whether the atoms are sections k(., c) of a symmetric positive semidefinite kernel."""
+        return False
+
+    @property
+    @abstractmethod
+    def n_atoms(self) -> int:
+        """Number of atoms."""
+
+    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Dictionary:
+        """Return this dictionary with everything filled in that the training rows `X` decide."""
+        return self
+
+    def rows(self, X: Any) -> Any:
+        """Return `X` in the form that this dictionary evaluates; made once, used for many blocks."""
+        return X
+
+    @abstractmethod
+    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+        """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
+
+    @abstractmethod
+    def take(self, atoms: np.ndarray) -> Dictionary:
+        """Return the dictionary of just these atoms, in this order, free of the training data."""
+
+    @abstractmethod
+    def same_atoms(self, other: Dictionary) -> bool:
+        """Whether `other` holds the same functions in the same order."""
+
+    def repeated(self) -> np.ndarray:
+        """Which atoms are the same function as an earlier one, as far as that is easy to see."""
+        return np.zeros(self.n_atoms, dtype=bool)
+
+    @property
+    def centers(self) -> np.ndarray | None:
+        """The centres, one row an atom, or None where the atoms have none."""
+        return None
+
+    def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Inner products of atoms in the space of their kernel, shape (len(atoms), len(others)); Mercer only."""
+        raise ValueError(f"{type(self).__name__} has no positive semidefinite kernel behind it.")
+
+    def own_values(self) -> np.ndarray:
+        """The value of every atom at its own centre; for a Mercer dictionary, the diagonal of `gram`."""
+        raise ValueError(f"{type(self).__name__} has atoms without a centre.")
+
+    def rmatvec(
+        self, rows: Any, V: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
+        """`D' v` for every vector v in the rows of `V`, over the given atoms: shape (n_vectors, len(atoms))."""
+        out = np.empty((V.shape[0], len(atoms)))
+        for tile in tiles(len(atoms), V.shape[1] * np.dtype(dtype).itemsize):
+            values = self.block(rows, atoms[tile], dtype, n_threads)
+            out[:, tile] = _native.stored_rmatvec(values, V, n_threads=n_threads)
+        return out
+
+    def sqnorms(
+        self, rows: Any, weights: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
+        """Weighted squared norms `sum_i w_i d_ij²` of the given atoms."""
+        out = np.empty(len(atoms))
+        for tile in tiles(len(atoms), len(weights) * 8):
+            values = self.block(rows, atoms[tile], dtype, n_threads).astype(np.float64, copy=False)
+            out[tile] = np.einsum("ij,ij,j->i", values, values, weights)
+        return out
+
+    def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+        """`D c` for every column of `coef`: shape (n_rows, n_targets)."""
+        values = self.block(rows, np.arange(self.n_atoms), np.float64, n_threads)
+        return values.T @ coef
+
+    def __add__(self, other: Any) -> Dictionary:
+        """Return the union: the atoms of this dictionary, then those of the other."""
+        from kernelpursuit.dictionary.union import Union, as_dictionary
+
+        return Union(self, as_dictionary(other))
+
+    def __radd__(self, other: Any) -> Dictionary:
+        """Return the union with a kernel or function on the left."""
+        from kernelpursuit.dictionary.union import Union, as_dictionary
+
+        return Union(as_dictionary(other), self)
+
+
+def tiles(n_items: int, bytes_per_item: int) -> Iterator[slice]:
+    """Slices over `n_items` whose values take about `TILE_BYTES` each."""
+    step = max(1, TILE_BYTES // max(1, bytes_per_item))
+    for start in range(0, n_items, step):
+        yield slice(start, min(start + step, n_items))

@@ -1,0 +1,74 @@
+"""Atoms that are plain functions: the constant, and whatever the user writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit.dictionary.base import Dictionary
+
+
+class Functions(Dictionary):
+    """One atom for every function; each takes rows `X` and returns one value a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.dictionary import Functions
+    >>> trend = Functions(lambda X: X[:, 0], lambda X: np.sin(X[:, 1]))
+    """
+
+    def __init__(self, *functions: Callable[[Any], Any]):
+        for function in functions:
+            if not callable(function):
+                raise ValueError(f"Functions takes functions of the rows X, not {function!r}.")
+        self.functions: Sequence[Callable[[Any], Any]] = functions
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of functions."""
+        return len(self.functions)
+
+    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Functions:
+        """Functions need nothing of the data."""
+        return self.take(np.arange(self.n_atoms))
+
+    def take(self, atoms: np.ndarray) -> Functions:
+        """Return just these functions."""
+        taken = Functions(*(self.functions[j] for j in atoms))
+        taken.training_rows = np.full(len(atoms), -1)
+        return taken
+
+    def same_atoms(self, other: Dictionary) -> bool:
+        """Whether the functions are the same objects."""
+        return isinstance(other, Functions) and tuple(self.functions) == tuple(other.functions)
+
+    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+        """Values of the functions, checked for shape and finiteness."""
+        out = np.empty((len(atoms), rows.shape[0]), dtype=dtype)
+        for k, j in enumerate(atoms):
+            function = self.functions[j]
+            name = getattr(function, "__name__", repr(function))
+            values = np.asarray(function(rows), dtype=np.float64)
+            if values.shape not in ((rows.shape[0],), (rows.shape[0], 1)):
+                raise ValueError(
+                    f"The dictionary function {name} returned shape {values.shape} for {rows.shape[0]} rows; "
+                    "it must return one value for each row."
+                )
+            if not np.isfinite(values).all():
+                raise ValueError(f"The dictionary function {name} returned NaN or infinity.")
+            out[k] = values.reshape(-1)
+        return out
+
+
+def _one(X: Any) -> np.ndarray:
+    return np.ones(X.shape[0])
+
+
+class Constant(Functions):
+    """The function that is 1 everywhere, as an atom to be picked (an intercept is `fit_intercept`)."""
+
+    def __init__(self) -> None:
+        super().__init__(_one)

@@ -1,0 +1,224 @@
+"""Atoms that are kernels at centres: the training rows, or rows the user gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelpursuit import _native
+from kernelpursuit.dictionary.base import Dictionary
+from kernelpursuit.kernels import CallableKernel, Kernel, as_kernel
+from kernelpursuit.kernels.sparse import sparse_block
+
+
+class KernelAtoms(Dictionary):
+    """One atom `k(., c)` for every centre c.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        The kernel; a callable takes `(X, C)` and returns values of shape (n_rows, n_centres).
+    centers : array of shape (n_centres, n_features), optional
+        The centres; by default every training row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.dictionary import Constant, KernelAtoms
+    >>> dictionary = KernelAtoms("rbf") + KernelAtoms("linear", centers=np.eye(2)) + Constant()
+    """
+
+    def __init__(self, kernel: Any, centers: Any = None):
+        self.kernel = as_kernel(kernel)
+        self._centers = centers
+        self._origin: Any = 0.0
+        self._center_rows: Any = None
+
+    @property
+    def is_mercer(self) -> bool:
+        """Whether the kernel is symmetric positive semidefinite."""
+        return self.kernel.is_mercer
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of centres."""
+        return self.centers.shape[0]
+
+    @property
+    def centers(self) -> Any:
+        """The centres, one row an atom."""
+        if self._centers is None:
+            raise ValueError("KernelAtoms at the training rows has no centres before resolve(X).")
+        return self._centers
+
+    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> KernelAtoms:
+        """Fill in the centres and gamma; move the origin of stationary kernels into the data."""
+        if isinstance(self.kernel, CallableKernel):
+            kernel: Any = self.kernel
+            origin: Any = 0.0
+        else:
+            kernel = self.kernel.resolve(X, gamma, weights)
+            # Values depend on differences alone, so the origin is free: near the data, float32 keeps their digits.
+            origin = X.mean(axis=0, dtype=np.float64) if kernel.is_stationary and not sp.issparse(X) else 0.0
+        at_training_rows = self._centers is None
+        centers = X if at_training_rows else _check_centers(self._centers, X.shape[1])
+        n_centers = centers.shape[0]
+        rows = np.arange(n_centers) if at_training_rows else np.full(n_centers, -1)
+        return self._with(kernel, centers, origin, rows)
+
+    def _with(self, kernel: Any, centers: Any, origin: Any, training_rows: np.ndarray | None) -> KernelAtoms:
+        atoms = KernelAtoms(kernel, centers)
+        atoms._origin = origin
+        atoms.training_rows = training_rows
+        return atoms
+
+    def take(self, atoms: np.ndarray) -> KernelAtoms:
+        """Return the atoms at these centres; the centres are copied."""
+        taken = None if self.training_rows is None else self.training_rows[atoms]
+        return self._with(self.kernel, self.centers[atoms], self._origin, taken)
+
+    def same_atoms(self, other: Dictionary) -> bool:
+        """Whether kernel and centres are equal."""
+        if not isinstance(other, KernelAtoms) or self.kernel != other.kernel:
+            return False
+        mine, theirs = (A.toarray() if sp.issparse(A) else A for A in (self.centers, other.centers))
+        return np.array_equal(mine, theirs)
+
+    def repeated(self) -> np.ndarray:
+        """Which centres equal an earlier one."""
+        if sp.issparse(self.centers):
+            entries = sp.csr_array(self.centers)
+            entries.sum_duplicates()
+            bounds = zip(entries.indptr[:-1], entries.indptr[1:])
+            keys = [entries.indices[i:j].tobytes() + entries.data[i:j].tobytes() for i, j in bounds]
+            _, first = np.unique(np.array(keys, dtype=object), return_index=True)
+        else:
+            centers = np.ascontiguousarray(self.centers + 0.0)  # makes -0.0 and 0.0 one
+            as_bytes = centers.view(np.dtype((np.void, centers.dtype.itemsize * centers.shape[1])))
+            _, first = np.unique(as_bytes.ravel(), return_index=True)
+        mask = np.ones(self.n_atoms, dtype=bool)
+        mask[first] = False
+        return mask
+
+    def rows(self, X: Any) -> Any:
+        """Embed `X` once: shifted to the origin and scaled, so that the native core needs no scales."""
+        if X is self._centers:
+            return self._embedded_centers()
+        return self._embed(X)
+
+    def _embed(self, X: Any) -> Any:
+        if isinstance(self.kernel, CallableKernel):
+            return X
+        scales = self.kernel.feature_scales()
+        if sp.issparse(X):
+            scales = np.broadcast_to(scales, X.shape[1])
+            return sp.csr_array(X.astype(np.float64).multiply(scales))
+        z = np.array(X, dtype=np.float64)
+        z -= self._origin
+        z *= scales
+        return EmbeddedRows(z)
+
+    def _embedded_centers(self) -> Any:
+        if self._center_rows is None:
+            self._center_rows = self._embed(self.centers)
+        return self._center_rows
+
+    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+        """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
+        centers = self._embedded_centers()
+        if isinstance(self.kernel, CallableKernel):
+            values = self.kernel(rows, centers[atoms]).T
+        elif sp.issparse(rows) or sp.issparse(centers):
+            values = sparse_block(self.kernel, sp.csr_array(_raw(centers))[atoms], sp.csr_array(_raw(rows)))
+        else:
+            values = _native.block(self.kernel.spec, centers[dtype][atoms], rows[dtype], n_threads=n_threads)
+        return np.ascontiguousarray(values, dtype=dtype)
+
+    def rmatvec(
+        self, rows: Any, V: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
+        """`D' V` by the native core, without storing D."""
+        if not self._is_native(rows):
+            return super().rmatvec(rows, V, atoms, dtype, n_threads)
+        centers = self._embedded_centers()[dtype][atoms]
+        return _native.rmatvec(self.kernel.spec, centers, rows[dtype], V, n_threads=n_threads)
+
+    def sqnorms(
+        self, rows: Any, weights: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
+        """Weighted squared norms by the native core, without storing D."""
+        if not self._is_native(rows):
+            return super().sqnorms(rows, weights, atoms, dtype, n_threads)
+        centers = self._embedded_centers()[dtype][atoms]
+        return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads)
+
+    def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+        """`D c` by the native core, without storing D."""
+        if not self._is_native(rows):
+            return super().matvec(rows, coef, n_threads)
+        centers = self._embedded_centers()[np.float64]
+        return _native.matvec(self.kernel.spec, rows[np.float64], centers, coef, n_threads=n_threads)
+
+    def _is_native(self, rows: Any) -> bool:
+        return isinstance(rows, EmbeddedRows) and isinstance(self._embedded_centers(), EmbeddedRows)
+
+    def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """`k(c_i, c_j)`, the inner product of two atoms in the kernel's own space."""
+        if not self.is_mercer:
+            return super().gram(atoms, others)
+        return self.block(self._rows_of_centers(others), atoms)
+
+    def own_values(self) -> np.ndarray:
+        """`k(c, c)` of every centre."""
+        centers = self._embedded_centers()
+        if isinstance(centers, EmbeddedRows) and isinstance(self.kernel, Kernel):
+            return self.kernel.diagonal(centers[np.float64])
+        numbers = np.arange(self.n_atoms)
+        squares = (numbers[start : start + 64] for start in range(0, self.n_atoms, 64))
+        return np.concatenate([np.zeros(0), *(self.block(centers[j], j).diagonal() for j in squares)])
+
+    def _rows_of_centers(self, atoms: np.ndarray) -> Any:
+        centers = self._embedded_centers()
+        return EmbeddedRows(centers[np.float64][atoms]) if isinstance(centers, EmbeddedRows) else centers[atoms]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return {**self.__dict__, "_center_rows": None}
+
+    def __repr__(self) -> str:
+        """Show the kernel and the number of centres."""
+        where = "training rows" if self._centers is None else f"{self._centers.shape[0]} centres"
+        return f"KernelAtoms({self.kernel!r}, at {where})"
+
+
+class EmbeddedRows:
+    """Rows as the native core takes them, in float64 and, made on first use, in float32."""
+
+    def __init__(self, z: np.ndarray):
+        self._by_dtype = {np.dtype(np.float64): z}
+        self.shape = z.shape
+
+    def __getitem__(self, dtype: Any) -> np.ndarray:
+        """Return the rows in the given float type."""
+        dtype = np.dtype(dtype)
+        if dtype not in self._by_dtype:
+            self._by_dtype[dtype] = self._by_dtype[np.dtype(np.float64)].astype(dtype)
+        return self._by_dtype[dtype]
+
+
+def _raw(rows: Any) -> Any:
+    return rows[np.float64] if isinstance(rows, EmbeddedRows) else rows
+
+
+def _check_centers(centers: Any, n_features: int) -> Any:
+    centers = centers if sp.issparse(centers) else np.asarray(centers, dtype=np.float64)
+    if centers.ndim != 2 or centers.shape[1] != n_features:
+        raise ValueError(
+            f"centers has shape {centers.shape}, but X has {n_features} features; give one row of {n_features} "
+            "numbers for each centre."
+        )
+    if not sp.issparse(centers) and not np.isfinite(centers).all():
+        raise ValueError("centers holds NaN or infinity; every centre must be finite.")
+    return centers

@@ -1,0 +1,115 @@
+"""Atoms whose values the user has already computed, one column each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from kernelpursuit.dictionary.base import Dictionary
+
+# Up to this size, positive semidefiniteness is decided by a factorisation; above, by necessary conditions.
+FACTOR_UP_TO = 2000
+
+
+class Precomputed(Dictionary):
+    """The columns of the `X` given to `fit` are the atoms: any matrix of shape (n_rows, n_atoms).
+
+    Parameters
+    ----------
+    is_mercer : bool, optional
+        Whether the columns are a Gram matrix of a positive semidefinite kernel; by default looked up in the matrix.
+    """
+
+    def __init__(self, is_mercer: bool | None = None):
+        self._said_mercer = is_mercer
+        self._matrix: Any = None
+        self.columns: np.ndarray | None = None  # number of each atom's column in the training matrix
+        self.n_columns = 0  # how many columns that matrix had
+
+    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Precomputed:
+        """Take the columns of `X` as atoms."""
+        resolved = Precomputed(self._said_mercer)
+        resolved._matrix = X
+        resolved.columns = np.arange(X.shape[1])
+        resolved.n_columns = X.shape[1]
+        square = X.shape[0] == X.shape[1]
+        resolved.training_rows = np.arange(X.shape[1]) if square else np.full(X.shape[1], -1)
+        return resolved
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of columns."""
+        if self.columns is None:
+            raise ValueError("Precomputed has no columns before resolve(X).")
+        return len(self.columns)
+
+    @property
+    def is_mercer(self) -> bool:
+        """What the user said, else whether the matrix is symmetric and positive semidefinite."""
+        if self._said_mercer is None:
+            self._said_mercer = _is_gram(self._matrix)
+        return self._said_mercer
+
+    def take(self, atoms: np.ndarray) -> Precomputed:
+        """Return these columns of the same matrix."""
+        taken = Precomputed(self._said_mercer)
+        taken._matrix = self._matrix
+        taken.n_columns = self.n_columns
+        taken.columns = self.columns[atoms] if self.columns is not None else None
+        taken.training_rows = self.training_rows[atoms] if self.training_rows is not None else None
+        return taken
+
+    def same_atoms(self, other: Dictionary) -> bool:
+        """Whether the columns have the same numbers in a matrix of the same width."""
+        if not isinstance(other, Precomputed) or self.n_columns != other.n_columns:
+            return False
+        return np.array_equal(self.columns, other.columns)  # type: ignore[arg-type]
+
+    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+        """Values read from `rows`, which hold all columns, or just those of this dictionary, in its order."""
+        assert self.columns is not None
+        only_mine = rows.shape[1] == self.n_atoms != self.n_columns
+        columns = np.asarray(atoms) if only_mine else self.columns[atoms]
+        values = rows[:, columns]
+        values = values.toarray() if sp.issparse(values) else values
+        return np.ascontiguousarray(values.T, dtype=dtype)
+
+    def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Entries of the Gram matrix."""
+        if not self.is_mercer:
+            return super().gram(atoms, others)
+        assert self.columns is not None
+        entries = self._matrix[self.columns[atoms]][:, self.columns[others]]
+        return np.asarray(entries.toarray() if sp.issparse(entries) else entries, dtype=np.float64)
+
+    def own_values(self) -> np.ndarray:
+        """The diagonal of a square matrix."""
+        if self.training_rows is None or (self.training_rows < 0).any():
+            return super().own_values()
+        return np.asarray(self._matrix.diagonal(), dtype=np.float64)[self.columns]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A model keeps column numbers, not the training matrix."""
+        return {**self.__dict__, "_matrix": None}
+
+
+def _is_gram(matrix: Any) -> bool:
+    """Whether `matrix` is symmetric and, as far as is affordable to see, positive semidefinite."""
+    if matrix is None or matrix.shape[0] != matrix.shape[1]:
+        return False
+    K = np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
+    diagonal = K.diagonal()
+    scale = float(diagonal.max(initial=0.0))
+    if (diagonal < 0).any() or not np.allclose(K, K.T, rtol=1e-6, atol=1e-8 * scale):
+        return False
+    if K.shape[0] > FACTOR_UP_TO:
+        bound = np.sqrt(diagonal)
+        return bool((np.abs(K) <= (1 + 1e-8) * np.outer(bound, bound) + 1e-8 * scale).all())
+    try:
+        scipy.linalg.cholesky(K + 1e-9 * max(scale, np.finfo(float).tiny) * np.eye(len(K)), check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return False
+    return True

@@ -1,0 +1,195 @@
+"""Several dictionaries as one, and the dictionary that a `kernel` parameter stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelpursuit.dictionary.base import Dictionary
+from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
+from kernelpursuit.dictionary.precomputed import Precomputed
+
+
+class Union(Dictionary):
+    """The atoms of every part, one part after the other.
+
+    `take` may ask for them in another order. The atoms of one part are kept together all the same, so that a model
+    of k atoms is evaluated by as many products as it has kernels; `order` says where atom number j stands.
+    """
+
+    def __init__(self, *parts: Dictionary):
+        # A union of unions is flat, so that (a + b) + c and a + (b + c) number their atoms alike.
+        self.parts: list[Dictionary] = []
+        for part in parts:
+            self.parts.extend(part.parts if isinstance(part, Union) else [part])
+        if any(isinstance(part, Precomputed) for part in self.parts):
+            raise ValueError("kernel='precomputed' cannot be part of a union; append its columns to X instead.")
+        self.order: np.ndarray | None = None
+
+    @property
+    def is_mercer(self) -> bool:
+        """Whether every part is."""
+        return all(part.is_mercer for part in self.parts)
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of atoms of all parts."""
+        return sum(part.n_atoms for part in self.parts)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Place of the first atom of each part, and of the end."""
+        return np.cumsum([0, *(part.n_atoms for part in self.parts)])
+
+    def _in_order(self, values: np.ndarray) -> np.ndarray:
+        return values if self.order is None else values[self.order]
+
+    def _places(self, atoms: Any) -> np.ndarray:
+        return np.asarray(atoms) if self.order is None else self.order[atoms]
+
+    def _by_part(self, atoms: Any) -> Iterator[tuple[int, Dictionary, np.ndarray, np.ndarray]]:
+        """Yield (part number, part, which of `atoms` are its, their numbers in the part)."""
+        places, starts = self._places(atoms), self.starts
+        for k, part in enumerate(self.parts):
+            mine = np.flatnonzero((places >= starts[k]) & (places < starts[k + 1]))
+            if len(mine):
+                yield k, part, mine, places[mine] - starts[k]
+
+    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Union:
+        """Resolve every part."""
+        union = Union(*(part.resolve(X, gamma, weights) for part in self.parts))
+        union.training_rows = np.concatenate([_training_rows(part) for part in union.parts])
+        return union
+
+    def rows(self, X: Any) -> list[Any]:
+        """Rows in the form of each part."""
+        return [part.rows(X) for part in self.parts]
+
+    def take(self, atoms: np.ndarray) -> Union:
+        """Return these atoms, in this order."""
+        pieces = list(self._by_part(atoms))
+        taken = Union(*(part.take(numbers) for _, part, _, numbers in pieces))
+        taken.order = np.empty(len(atoms), dtype=np.intp)
+        grouped = np.concatenate([np.zeros(0, dtype=np.intp), *(mine for _, _, mine, _ in pieces)])
+        taken.order[grouped] = np.arange(len(atoms))
+        taken.training_rows = _training_rows(self)[atoms]
+        return taken
+
+    def repeated(self) -> np.ndarray:
+        """Which atoms repeat an earlier one of their part."""
+        return self._in_order(np.concatenate([part.repeated() for part in self.parts]))
+
+    def same_atoms(self, other: Dictionary) -> bool:
+        """Whether all parts are the same, in the same order."""
+        if not isinstance(other, Union) or len(self.parts) != len(other.parts):
+            return False
+        everything = np.arange(self.n_atoms)
+        same_order = np.array_equal(self._places(everything), other._places(np.arange(other.n_atoms)))
+        return same_order and all(mine.same_atoms(theirs) for mine, theirs in zip(self.parts, other.parts))
+
+    def block(
+        self, rows: list[Any], atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
+        """Values of the given atoms, part by part."""
+        out = np.empty((len(atoms), rows[0].shape[0]), dtype=dtype)
+        for k, part, mine, numbers in self._by_part(atoms):
+            out[mine] = part.block(rows[k], numbers, dtype, n_threads)
+        return out
+
+    def rmatvec(
+        self, rows: list[Any], V: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
+        """`D' V`, part by part."""
+        out = np.empty((V.shape[0], len(atoms)))
+        for k, part, mine, numbers in self._by_part(atoms):
+            out[:, mine] = part.rmatvec(rows[k], V, numbers, dtype, n_threads)
+        return out
+
+    def sqnorms(
+        self,
+        rows: list[Any],
+        weights: np.ndarray,
+        atoms: np.ndarray,
+        dtype: Any = np.float64,
+        n_threads: int | None = None,
+    ) -> np.ndarray:
+        """Squared norms, part by part."""
+        out = np.empty(len(atoms))
+        for k, part, mine, numbers in self._by_part(atoms):
+            out[mine] = part.sqnorms(rows[k], weights, numbers, dtype, n_threads)
+        return out
+
+    def matvec(self, rows: list[Any], coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+        """`D c`, the sum over parts."""
+        pieces = self._by_part(np.arange(self.n_atoms))
+        return sum(part.matvec(rows[k], coef[mine][np.argsort(numbers)], n_threads) for k, part, mine, numbers in pieces)
+
+    @property
+    def centers(self) -> Any:
+        """Centres of all atoms; a row of NaN for an atom that has none. None where no part has any."""
+        each = [part.centers for part in self.parts]
+        widths = {c.shape[1] for c in each if c is not None}
+        if not widths:
+            return None
+        filled = [np.full((p.n_atoms, *widths), np.nan) if c is None else c for p, c in zip(self.parts, each)]
+        return self._in_order(np.vstack([c.toarray() if sp.issparse(c) else c for c in filled]))
+
+    def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Inner products in the direct sum of the parts' spaces: atoms of different parts are orthogonal."""
+        out = np.zeros((len(atoms), len(others)))
+        columns = {k: (mine, numbers) for k, _, mine, numbers in self._by_part(others)}
+        for k, part, mine, numbers in self._by_part(atoms):
+            if k in columns:
+                theirs, other_numbers = columns[k]
+                out[np.ix_(mine, theirs)] = part.gram(numbers, other_numbers)
+        return out
+
+    def own_values(self) -> np.ndarray:
+        """Values of all atoms at their own centres."""
+        return self._in_order(np.concatenate([part.own_values() for part in self.parts]))
+
+    def __repr__(self) -> str:
+        """Show the parts."""
+        return " + ".join(map(repr, self.parts)) or "Union()"
+
+
+def _training_rows(dictionary: Dictionary) -> np.ndarray:
+    rows = dictionary.training_rows
+    return np.full(dictionary.n_atoms, -1) if rows is None else rows
+
+
+def as_dictionary(kernel: Any) -> Dictionary:
+    """Return the dictionary that `kernel` stands for.
+
+    A name, a kernel object or a callable means that kernel at every training row; a list, each of its members one
+    after the other; "precomputed", the columns of X; a dictionary, itself.
+    """
+    if isinstance(kernel, Dictionary):
+        return kernel
+    if isinstance(kernel, str) and kernel == "precomputed":
+        return Precomputed()
+    if isinstance(kernel, (list, tuple)):
+        if not kernel:
+            raise ValueError("kernel=[] is empty; give at least one kernel.")
+        return Union(*map(as_dictionary, kernel))
+    return KernelAtoms(kernel)
+
+
+def widths(kernel: Any, gammas: Any) -> Union:
+    """Return a dictionary with `kernel` at every training row in each of several widths.
+
+    Examples
+    --------
+    >>> from kernelpursuit.dictionary import widths
+    >>> widths("rbf", [0.1, 1.0, 10.0])
+    KernelAtoms(RBF(gamma=0.1), at training rows) + KernelAtoms(RBF(gamma=1.0), at training rows) + ...
+    """
+    from kernelpursuit.kernels import Kernel, as_kernel
+
+    base = as_kernel(kernel)
+    if not isinstance(base, Kernel):
+        raise ValueError("widths() needs a kernel with a gamma, not a callable; list the callables instead.")
+    return Union(*(KernelAtoms(base.with_gamma(gamma)) for gamma in gammas))
