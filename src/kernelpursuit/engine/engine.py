@@ -1,0 +1,145 @@
+"""Where `D'v` is computed: from the part of D that fits the memory budget, and in tiles for the rest.
+
+D holds the values of every atom (column) on every training row, times the root of the sample weights. The block
+that is kept and the tiles that are recomputed go through the same arithmetic in the same order, so the budget
+changes how long a fit takes and never which atoms it picks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit import _native
+from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.dictionary.base import tiles
+
+# Below this many values the whole dictionary is scored in float64: it is small enough to be fast anyway.
+FLOAT64_UP_TO = 8_000_000
+# Columns whose root mean square leaves this range would lose digits in float32.
+FLOAT32_RANGE = (1e-15, 1e15)
+
+
+class Engine:
+    """Products with the dictionary on the training rows.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+        A resolved dictionary.
+    X : array of shape (n_rows, n_features)
+        The training rows.
+    weights : array of shape (n_rows,), optional
+        Sample weights, all positive.
+    nugget : float
+        Added to each atom's value at its own training row (Nair's K + alpha I in place of K).
+    memory_budget : int
+        Bytes that the kept block may take.
+    n_threads : int, optional
+        Threads of the native core.
+
+    Notes
+    -----
+    Scores are computed from float32 values once the dictionary has more than eight million of them, summed in
+    float64; `columns`, of which the basis and the solution are made, are float64 always.
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        X: Any,
+        *,
+        weights: np.ndarray | None = None,
+        nugget: float = 0.0,
+        memory_budget: int,
+        n_threads: int | None = None,
+    ):
+        self.dictionary = dictionary
+        self.n_rows: int = X.shape[0]
+        self.n_atoms = dictionary.n_atoms
+        self.nugget = nugget
+        self.n_threads = n_threads
+        self.memory_budget = memory_budget
+        self.weights = np.ones(self.n_rows) if weights is None else weights
+        self._root = None if weights is None else np.sqrt(weights)
+        self._rows = dictionary.rows(X)
+        self._kept: np.ndarray | None = None
+        self._dtype: np.dtype | None = None
+        self._sqnorms: np.ndarray | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether scores are computed from float64 values."""
+        self._plan()
+        return self._dtype == np.float64
+
+    @property
+    def n_kept(self) -> int:
+        """Number of atoms whose values are kept in memory."""
+        return 0 if self._kept is None else self._kept.shape[0]
+
+    def sqnorms(self) -> np.ndarray:
+        """`d_j' d_j` for every atom."""
+        self._plan()
+        assert self._sqnorms is not None
+        return self._sqnorms
+
+    def correlate(self, V: np.ndarray) -> np.ndarray:
+        """`D' v` for every vector in the rows of `V`: shape (n_vectors, n_atoms). One pass over the dictionary."""
+        self._plan()
+        weighted = np.ascontiguousarray(V if self._root is None else V * self._root)
+        if self._kept is None:
+            self._keep()
+        assert self._kept is not None
+        out = np.empty((V.shape[0], self.n_atoms))
+        kept = self.n_kept
+        out[:, :kept] = _native.stored_rmatvec(self._kept, weighted, n_threads=self.n_threads)
+        if kept < self.n_atoms:
+            rest = np.arange(kept, self.n_atoms)
+            out[:, kept:] = self.dictionary.rmatvec(self._rows, weighted, rest, self._dtype, self.n_threads)
+        if self.nugget:
+            out += self.nugget * weighted[:, self.dictionary.training_rows]
+        return out
+
+    def columns(self, atoms: np.ndarray) -> np.ndarray:
+        """Values of single atoms in float64, shape (len(atoms), n_rows)."""
+        values = self.dictionary.block(self._rows, np.asarray(atoms), np.float64, self.n_threads)
+        if self.nugget:
+            assert self.dictionary.training_rows is not None
+            values[np.arange(len(atoms)), self.dictionary.training_rows[atoms]] += self.nugget
+        if self._root is not None:
+            values *= self._root
+        if not np.isfinite(values).all():
+            raise ValueError("The kernel overflows on these rows; scale X, or give a smaller gamma or degree.")
+        return values
+
+    def _plan(self) -> None:
+        """Settle, once, the float type of the scores; the squared norms tell whether float32 is safe."""
+        if self._sqnorms is not None:
+            return
+        everything = np.arange(self.n_atoms)
+        small = self.n_rows * self.n_atoms <= FLOAT64_UP_TO
+        for dtype in (np.float64,) if small else (np.float32, np.float64):
+            with np.errstate(over="ignore", invalid="ignore"):
+                sqnorms = self.dictionary.sqnorms(self._rows, self.weights, everything, dtype, self.n_threads)
+            size = np.sqrt(sqnorms / self.weights.sum())
+            low, high = FLOAT32_RANGE
+            if dtype == np.float64 or (np.isfinite(sqnorms).all() and size.min() > low and size.max() < high):
+                break
+        if self.nugget:
+            rows = self.dictionary.training_rows
+            sqnorms = sqnorms + self.weights[rows] * self.nugget * (2 * self.dictionary.own_values() + self.nugget)
+        if not np.isfinite(sqnorms).all():
+            raise ValueError("The kernel overflows on these rows; scale X, or give a smaller gamma or degree.")
+        self._sqnorms, self._dtype = sqnorms, np.dtype(dtype)
+
+    def _keep(self) -> None:
+        """Keep as many atoms as fit the budget."""
+        assert self._dtype is not None
+        bytes_per_atom = max(1, self.n_rows * self._dtype.itemsize)
+        n_kept = min(self.n_atoms, self.memory_budget // bytes_per_atom)
+        self._kept = np.empty((n_kept, self.n_rows), dtype=self._dtype)
+        for tile in tiles(n_kept, bytes_per_atom):
+            atoms = np.arange(tile.start, tile.stop)
+            self._kept[tile] = self.dictionary.block(self._rows, atoms, self._dtype, self.n_threads)
