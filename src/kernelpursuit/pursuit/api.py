@@ -1,0 +1,258 @@
+"""`pursuit_path`: the whole library as one function of arrays, and `run_pursuit`, what the estimators call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from kernelpursuit import _native
+from kernelpursuit._validate import check_number, check_option
+from kernelpursuit.dictionary import Dictionary, as_dictionary
+from kernelpursuit.engine import Engine, resolve_budget
+from kernelpursuit.pursuit.loop import Callback, pursue
+from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.penalty import resolve_penalty
+from kernelpursuit.pursuit.problem import Problem, pose
+from kernelpursuit.pursuit.progress import Progress
+from kernelpursuit.pursuit.recorder import Monitor, Recorder
+from kernelpursuit.pursuit.selection import Selector
+from kernelpursuit.pursuit.state import PursuitState
+from kernelpursuit.stopping import StoppingRule, as_rule
+
+UPDATES = ("orthogonal",)
+
+
+def pursuit_path(
+    X: Any,
+    y: Any,
+    *,
+    kernel: Any = "rbf",
+    gamma: Any = "scale",
+    max_atoms: int = 200,
+    selection: str = "gain",
+    update: str = "orthogonal",
+    candidates: Any = "auto",
+    penalty: str | None = "ridge",
+    alpha: float = 1e-3,
+    stop: Any = "max",
+    fit_intercept: bool = False,
+    sample_weight: Any = None,
+    memory_budget: int | None = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    callback: Callback | None = None,
+) -> PursuitPath:
+    """Pick atoms greedily and return the path of models of every size.
+
+    Minimises `sum_i w_i (y_i - f(x_i))² + w' L w` over sums f of k atoms, one atom at a time, all weights refitted
+    after each.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Training rows; with `kernel="precomputed"`, the values of every atom, one column each.
+    y : array of shape (n_samples,) or (n_samples, n_targets)
+        Targets; several of them share their atoms.
+    kernel : str, Kernel, callable, list of these, "precomputed" or Dictionary
+        The functions that the model may be a sum of.
+    gamma : float, array of shape (n_features,) or "scale"
+        Inverse width of every kernel that has none of its own.
+    max_atoms : int
+        Most atoms on the path.
+    selection : {"gain", "correlation", "residual", "random"}
+        How the next atom is picked.
+    update : {"orthogonal"}
+        How weights follow: all are refitted.
+    candidates : {"auto", "all"}, int or array of int
+        Who is looked at: all atoms, that many drawn anew each step, or just these; "auto" is all up to 10,000, and
+        a random 10,000 where there are more.
+    penalty : {"ridge", "rkhs", "nugget"} or None
+        The penalty L: `alpha I`, `n alpha K`, or none but with `K + alpha I` in place of K.
+    alpha : float
+        Strength of the penalty.
+    stop : str or StoppingRule
+        Asked after each step whether to end.
+    fit_intercept : bool
+        Whether to fit a constant that is not penalised.
+    sample_weight : array of shape (n_samples,), optional
+        A row of weight 2 counts as two rows. Rows of weight 0 are left out.
+    memory_budget : int, optional
+        Bytes that may be taken for stored dictionary values; by default a quarter of free memory.
+    random_state : int, optional
+        Seed for `selection="random"`, drawn candidates and held-out rows.
+    n_jobs : int, optional
+        Threads; None or -1 for all.
+    verbose : bool
+        Whether to show progress on stderr once two seconds have passed.
+    callback : callable, optional
+        Called with the path after every step; a true answer ends the loop.
+
+    Returns
+    -------
+    PursuitPath
+        Atoms, criteria and weights of the models with 0, 1, ... atoms.
+
+    Notes
+    -----
+    Time: one pass over the n x M dictionary a step for "gain" and "correlation" over all candidates, O(n k) a step
+    otherwise. Memory: n k numbers for the basis, and the dictionary as far as it fits the budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit import pursuit_path
+    >>> x = np.linspace(0, 6, 200)[:, None]
+    >>> path = pursuit_path(x, np.sin(x).ravel(), gamma=1.0, max_atoms=10)
+    >>> path.atom[:3], path.residual_norm[10] < 0.05 * path.residual_norm[0]
+    """
+    X, y, sample_weight = _check_arrays(X, y, sample_weight)
+    outcome = run_pursuit(
+        X,
+        y,
+        dictionary=as_dictionary(kernel),
+        gamma=gamma,
+        max_atoms=max_atoms,
+        selection=selection,
+        update=update,
+        candidates=candidates,
+        penalty=penalty,
+        alpha=alpha,
+        rule=as_rule(stop),
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        memory_budget=memory_budget,
+        seed=0 if random_state is None else int(random_state),
+        n_jobs=n_jobs,
+        verbose=verbose,
+        callback=callback,
+    )
+    return outcome.path
+
+
+@dataclass
+class Pursuit:
+    """Outcome of a pursuit: the path, and the dictionary of the atoms on it, in the order of picking."""
+
+    path: PursuitPath
+    atoms: Dictionary
+
+
+def run_pursuit(
+    X: Any,
+    y: np.ndarray,
+    *,
+    dictionary: Dictionary,
+    gamma: Any,
+    max_atoms: int,
+    selection: str,
+    update: str,
+    candidates: Any,
+    penalty: str | None,
+    alpha: float,
+    rule: StoppingRule,
+    fit_intercept: bool,
+    sample_weight: np.ndarray | None,
+    memory_budget: int | None,
+    seed: int,
+    n_jobs: int | None,
+    verbose: bool,
+    callback: Callback | None = None,
+    extend: Pursuit | None = None,
+) -> Pursuit:
+    """Run the loop on checked arrays: `y` of shape (n_samples, n_targets), all finite.
+
+    `extend` is the outcome of an earlier fit of the same data, whose atoms are taken over unseen.
+    """
+    _native.warn_once_if_slow()
+    check_number("max_atoms", max_atoms, low=1, integer=True)
+    check_option("update", update, UPDATES)
+    budget = resolve_budget(memory_budget)
+    n_threads = resolve_threads(n_jobs)
+    problem = pose(X, y, sample_weight, dictionary, gamma, candidates, rule, fit_intercept, seed, budget)
+    max_atoms = min(max_atoms, problem.dictionary.n_atoms)
+    progress = Progress(max_atoms, verbose)
+    with threadpool_limits(1, user_api="blas"):
+        state, recorder = _set_up(problem, penalty, alpha, max_atoms, budget, n_threads)
+        try:
+            path = pursue(
+                state,
+                Selector(selection, problem.n_looked_at, seed, state),
+                recorder,
+                rule,
+                max_atoms=max_atoms,
+                target_norm=float(np.linalg.norm(problem.targets)),
+                replay=None if extend is None else problem.renumber(extend.path, extend.atoms),
+                callback=callback,
+                progress=progress,
+            )
+        finally:
+            progress.close()
+    return Pursuit(problem.number_back(path), problem.dictionary.take(path.atom))
+
+
+def _set_up(
+    problem: Problem, penalty: str | None, alpha: float, max_atoms: int, budget: int, n_threads: int
+) -> tuple[PursuitState, Recorder]:
+    """Build what the loop works on."""
+    penalty_object, nugget = resolve_penalty(penalty, alpha, problem.total_weight, problem.dictionary)
+    capacity = max_atoms + len(problem.fixed)
+    # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it.
+    basis_bytes = capacity * problem.targets.shape[1] * 8
+    engine = Engine(
+        problem.dictionary,
+        problem.X,
+        weights=problem.weights,
+        nugget=nugget,
+        memory_budget=max(0, budget - basis_bytes),
+        n_threads=n_threads,
+    )
+    state = PursuitState(engine, problem.targets, penalty_object, capacity, problem.fixed)
+    monitor = None
+    if problem.held_out is not None:
+        monitor = Monitor(problem.dictionary, *problem.held_out, capacity, problem.scale)
+    return state, Recorder(state, max_atoms, problem.scale, monitor)
+
+
+def resolve_threads(n_jobs: int | None) -> int:
+    """Number of threads for `n_jobs`: None and -1 mean all there are, -2 all but one, and so on."""
+    available = _native.max_threads()
+    if n_jobs is None:
+        return available
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} is not usable; give a number of threads, or -1 for all.")
+    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+
+
+def _check_arrays(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Check the arrays of `pursuit_path`; estimators have scikit-learn do that."""
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"X has shape {X.shape}; give at least one row and one column.")
+    X = X.astype(np.float64) if X.dtype not in (np.float32, np.float64) else X
+    y = np.asarray(y, dtype=np.float64)
+    y = y[:, None] if y.ndim == 1 else y
+    if y.ndim != 2 or y.shape[0] != X.shape[0] or y.shape[1] == 0:
+        raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows; give one target for each row.")
+    for name, values in (("X", X.data if sp.issparse(X) else X), ("y", y)):
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} holds NaN or infinity; drop or fill those rows first.")
+    return X, y, None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Return sample weights as an array: finite, none negative, not all zero."""
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; give one weight for each of the {n_rows} rows.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight holds negative or non-finite values; give weights of at least 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; give at least one row a positive weight.")
+    return weights

@@ -1,0 +1,187 @@
+"""The problem as the loop sees it: which rows, which atoms, scaled targets; and the way back to the caller's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelpursuit.dictionary import Dictionary, KernelAtoms, Union
+from kernelpursuit.kernels import Kernel
+from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.selection import resolve_candidates
+from kernelpursuit.stopping import StoppingRule
+
+
+@dataclass
+class Problem:
+    """What is fitted.
+
+    dictionary   the atoms to be searched, resolved
+    numbers      their numbers in the whole dictionary, ascending; None where it is the whole
+    X, weights   training rows and their weights (all positive; None for ones)
+    targets      shape (n_targets, n_rows), scaled and times the root of the weights
+    scale        power of two by which the targets were multiplied, so that no square over- or underflows
+    fixed        columns that are in the model from the start, shape (n_fixed, n_rows)
+    held_out     (X, targets of shape (n_targets, n_rows), weights) of held-out rows, or None
+    n_looked_at  how many atoms are looked at each step; None for all
+    """
+
+    dictionary: Dictionary
+    numbers: np.ndarray | None
+    X: Any
+    weights: np.ndarray | None
+    targets: np.ndarray
+    scale: float
+    fixed: np.ndarray
+    held_out: tuple[Any, np.ndarray, np.ndarray] | None
+    n_looked_at: int | None
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        return float(self.targets.shape[1]) if self.weights is None else float(self.weights.sum())
+
+    def number_back(self, path: PursuitPath) -> PursuitPath:
+        """Return the path with atoms numbered as in the whole dictionary."""
+        numbers = self.numbers
+        if numbers is None:
+            return path
+        skipped = [(k, int(numbers[atom])) for k, atom in path.skipped]
+        return replace(path, atom=numbers[path.atom], skipped=skipped)
+
+    def renumber(self, path: PursuitPath, atoms: Dictionary) -> PursuitPath:
+        """Return a path of an earlier fit, to `atoms`, with those numbered as in the searched dictionary."""
+        known = np.arange(self.dictionary.n_atoms) if self.numbers is None else self.numbers
+        skipped_atoms = np.array([atom for _, atom in path.skipped], dtype=np.intp)
+        offered = np.isin(np.concatenate([path.atom, skipped_atoms]), known).all()
+        picked = np.searchsorted(known, path.atom)
+        if not offered or not self.dictionary.take(picked).same_atoms(atoms):
+            raise ValueError(
+                "warm_start=True extends the last fit, but X, the kernel, gamma or the candidates are no longer "
+                "what they were; fit the same data, or set warm_start=False."
+            )
+        places = np.searchsorted(known, skipped_atoms)
+        skipped = [(k, int(place)) for (k, _), place in zip(path.skipped, places)]
+        return replace(path, atom=picked, skipped=skipped)
+
+
+def pose(
+    X: Any,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None,
+    dictionary: Dictionary,
+    gamma: Any,
+    candidates: Any,
+    rule: StoppingRule,
+    fit_intercept: bool,
+    seed: int,
+    budget: int,
+) -> Problem:
+    """Turn the caller's arrays and parameters into a `Problem`."""
+    _check_gamma_is_used(dictionary, gamma)
+    X = _dense_if_small(X, budget)
+    n_rows = X.shape[0]
+    given = np.ones(n_rows) if sample_weight is None else sample_weight
+    held = _held_out_rows(given, rule.validation_fraction(), seed)
+    counts = np.where(held, 0.0, given)
+    kept = np.flatnonzero(counts)
+    whole = dictionary.resolve(X, gamma, None if sample_weight is None and not held.any() else counts)
+    subset, n_looked_at = resolve_candidates(candidates, whole.n_atoms, seed)
+    numbers = _numbers_searched(whole, subset, kept, n_rows)
+    searched = whole if numbers is None else whole.take(numbers)
+    if len(kept) < n_rows and searched.training_rows is not None:
+        rows = searched.training_rows
+        searched.training_rows = np.where(rows < 0, -1, np.searchsorted(kept, rows))
+    all_kept = len(kept) == n_rows
+    y_kept = y if all_kept else y[kept]
+    weights = None if sample_weight is None else counts[kept]
+    root = np.ones(len(kept)) if weights is None else np.sqrt(weights)
+    scale = _power_of_two(y_kept)
+    return Problem(
+        dictionary=searched,
+        numbers=numbers,
+        X=X if all_kept else X[kept],
+        weights=weights,
+        targets=np.ascontiguousarray((y_kept * scale).T) * root,
+        scale=scale,
+        fixed=root[None, :] if fit_intercept else np.empty((0, len(root))),
+        held_out=_held_out(X, y, given, held, rule),
+        n_looked_at=n_looked_at,
+    )
+
+
+def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
+    """Refuse a `gamma` that no kernel would take, since every one carries its own."""
+    parts = dictionary.parts if isinstance(dictionary, Union) else [dictionary]
+    takers = [p for p in parts if isinstance(p, KernelAtoms) and isinstance(p.kernel, Kernel) and p.kernel.gamma is None]
+    if not takers and not (isinstance(gamma, str) and gamma == "scale"):
+        raise ValueError(
+            f"gamma={gamma!r} would be ignored, since no kernel of the dictionary is without a width of its own; "
+            "leave gamma at 'scale', or leave it out of the kernels."
+        )
+
+
+def _dense_if_small(X: Any, budget: int) -> Any:
+    """A sparse X as a dense array where that takes at most a quarter of the budget: the native core is dense."""
+    if sp.issparse(X):
+        return X.toarray() if X.shape[0] * X.shape[1] * 8 <= budget // 4 else sp.csr_array(X)
+    return X
+
+
+def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int) -> np.ndarray:
+    """Mark the rows to hold out: a random fraction of those that have a weight."""
+    held = np.zeros(len(weights), dtype=bool)
+    if fraction is None:
+        return held
+    usable = np.flatnonzero(weights)
+    if len(usable) < 2:
+        raise ValueError("stop='validation' needs at least two rows to hold some out; give more rows or Validation(X, y).")
+    n_held = min(max(1, round(fraction * len(usable))), len(usable) - 1)
+    held[np.random.default_rng([seed, 1]).choice(usable, size=n_held, replace=False)] = True
+    return held
+
+
+def _held_out(
+    X: Any, y: np.ndarray, weights: np.ndarray, held: np.ndarray, rule: StoppingRule
+) -> tuple[Any, np.ndarray, np.ndarray] | None:
+    given = rule.validation_set()
+    if given is None:
+        return (X[held], y[held].T, weights[held]) if held.any() else None
+    X_val, y_val, w_val = given
+    X_val = sp.csr_array(X_val) if sp.issparse(X_val) else np.asarray(X_val)
+    y_val = np.asarray(y_val, dtype=np.float64)
+    y_val = y_val[:, None] if y_val.ndim == 1 else y_val
+    if X_val.ndim != 2 or X_val.shape[1] != X.shape[1] or y_val.shape != (X_val.shape[0], y.shape[1]):
+        raise ValueError(
+            f"Validation has X of shape {X_val.shape} and y of shape {y_val.shape}, which do not match the training "
+            f"data's {X.shape[1]} features and {y.shape[1]} targets."
+        )
+    w_val = np.ones(len(y_val)) if w_val is None else np.asarray(w_val, dtype=np.float64)
+    if X_val.shape[0] == 0 or not (w_val.shape == (len(y_val),) and (w_val >= 0).all() and w_val.any()):
+        raise ValueError("Validation needs at least one row and, where given, one non-negative weight for each.")
+    return X_val, y_val.T, w_val
+
+
+def _numbers_searched(
+    whole: Dictionary, subset: np.ndarray | None, kept: np.ndarray, n_rows: int
+) -> np.ndarray | None:
+    """Atoms to search: those of the subset whose training row, if they have one, is kept."""
+    if subset is None and len(kept) == n_rows:
+        return None
+    numbers = np.arange(whole.n_atoms) if subset is None else subset
+    rows = whole.training_rows
+    if rows is None or len(kept) == n_rows:
+        return numbers
+    numbers = numbers[(rows[numbers] < 0) | np.isin(rows[numbers], kept)]
+    if not len(numbers):
+        raise ValueError("candidates leaves no atom whose row has a positive weight; name others.")
+    return numbers
+
+
+def _power_of_two(y: np.ndarray) -> float:
+    """The power of two that brings the largest target to between 1/2 and 1."""
+    largest = np.abs(y).max(initial=0.0)
+    return float(np.ldexp(1.0, -int(np.frexp(largest)[1]))) if largest > 0 else 1.0

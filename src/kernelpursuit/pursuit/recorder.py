@@ -1,0 +1,112 @@
+"""Writes the path while the loop runs: criteria of every step, at O(n) each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.state import PursuitState
+
+# A leverage this close to one leaves nothing of the row for the others to say: its leave-one-out error is infinite.
+INTERPOLATED = 1e-10
+
+
+class Monitor:
+    """Follows the error on held-out rows: the values of every direction there, by the recurrence of the basis."""
+
+    def __init__(
+        self, dictionary: Dictionary, X: Any, targets: np.ndarray, weights: np.ndarray, capacity: int, scale: float
+    ):
+        self.dictionary = dictionary
+        self.rows = dictionary.rows(X)
+        self.targets = targets * scale
+        self.weights = weights / weights.sum()
+        self.directions = np.empty((capacity, X.shape[0]))
+        self.prediction = np.zeros_like(self.targets)
+        self.n_seen = 0
+
+    def follow(self, state: PursuitState) -> float:
+        """Add the directions that are new in `state`; return the mean squared error over rows and targets."""
+        R = state.basis.R
+        for t in range(self.n_seen, state.basis.size):
+            values = self.directions[t]
+            if t < state.n_fixed:
+                values[:] = 1.0
+            else:
+                atom = np.array([state.atoms[t - state.n_fixed]])
+                values[:] = self.dictionary.block(self.rows, atom)[0]
+            values -= R[:t, t] @ self.directions[:t]
+            values /= R[t, t]
+            self.prediction += np.outer(state.b[t], values)
+        self.n_seen = state.basis.size
+        return float((np.square(self.targets - self.prediction) @ self.weights).mean())
+
+
+class Recorder:
+    """Collects the path of a running pursuit.
+
+    `scale` is the power of two by which the targets were multiplied; everything recorded is in their own units.
+    """
+
+    def __init__(self, state: PursuitState, max_atoms: int, scale: float, monitor: Monitor | None = None):
+        self.state = state
+        self.scale = scale
+        self.monitor = monitor
+        self.n_steps = 0
+        names = ("cost", "residual_norm", "dof", "loo", "loo_se", "validation")
+        self._columns = {name: np.full(max_atoms + 1, np.nan) for name in names}
+        self._target_residual = np.empty((max_atoms + 1, state.residual.shape[0]))
+        weights = state.engine.weights
+        # Leaving "one" out of a row of weight w takes away one unit of weight, or all of it where w < 1.
+        self._unit = np.minimum(1.0, 1.0 / weights)
+        self._n_units = np.maximum(weights, 1.0).sum()
+
+    def record(self) -> None:
+        """Write the entry of the current number of atoms."""
+        k = len(self.state.atoms)
+        columns, state = self._columns, self.state
+        self.n_steps = k
+        squares = np.square(state.residual)
+        self._target_residual[k] = squares.sum(axis=1) / self.scale**2
+        columns["cost"][k] = state.cost() / self.scale**2
+        columns["residual_norm"][k] = state.residual_norm() / self.scale
+        columns["dof"][k] = state.leverage.sum()
+        columns["loo"][k], columns["loo_se"][k] = self._leave_one_out(squares)
+        if self.monitor is not None:
+            columns["validation"][k] = self.monitor.follow(state) / self.scale**2
+
+    def _leave_one_out(self, squares: np.ndarray) -> tuple[float, float]:
+        """Mean and standard error of the squared leave-one-out residuals, `(r_i / (1 - h_i))²` each."""
+        left = 1.0 - self.state.leverage * self._unit
+        if (left <= INTERPOLATED).any():
+            return np.inf, np.inf
+        weights = self.state.engine.weights
+        total = weights.sum()
+        # `squares` carries the weights already.
+        weighted = squares.mean(axis=0) / np.square(left)
+        mean = float(weighted.sum() / total)
+        spread = float((np.square(weighted / weights - mean) @ weights) / total)
+        error = np.sqrt(spread / max(self._n_units - 1.0, 1.0))
+        return mean / self.scale**2, float(error) / self.scale**2
+
+    def path(self, end_reason: str = "", skipped: list[tuple[int, int]] | None = None) -> PursuitPath:
+        """Return the path so far; its arrays are views while the loop runs."""
+        rows = slice(0, self.n_steps + 1)
+        view = {name: column[rows] for name, column in self._columns.items()}
+        validation = view.pop("validation")
+        state = self.state
+        return PursuitPath(
+            atom=np.asarray(state.atoms, dtype=np.intp),
+            R=state.basis.R,
+            b=state.b[: state.basis.size] / self.scale,
+            n_fixed=state.n_fixed,
+            total_weight=float(state.engine.weights.sum()),
+            target_residual=self._target_residual[rows],
+            validation=None if self.monitor is None else validation,
+            skipped=list(skipped or []),
+            end_reason=end_reason,
+            **view,
+        )

@@ -1,0 +1,201 @@
+"""How the next atom is picked: who is looked at, and by which score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit._validate import check_number, check_option
+from kernelpursuit.pursuit.basis import DEPENDENT
+from kernelpursuit.pursuit.penalty import require_mercer, require_training_rows
+from kernelpursuit.pursuit.scores import RunningScores
+from kernelpursuit.pursuit.state import PursuitState, Shortlist
+
+# Scores this close (relative) count as equal, so that rounding does not break a tie: the lowest atom number does.
+TIE = 1e-12
+# How many of the best float32 scores are computed again in float64 before one is picked.
+N_RECHECKED = 8
+# An atom is worth nothing when its squared correlation is below what rounding leaves of it.
+WORTHLESS = (8 * np.finfo(np.float64).eps) ** 2
+
+NOTHING_TO_GAIN = "no atom lowers the cost any more"
+DEPENDENT_ONLY = "every atom left is numerically dependent on the picked ones"
+ALL_PICKED = "every atom has been picked"
+
+
+def _squares(u: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->j", u, u)
+
+
+def _gain(u: np.ndarray, a: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Drop of the penalised cost when all weights are refitted, u²/a."""
+    return np.divide(_squares(u), a, out=np.zeros_like(a), where=a > 0)
+
+
+def _correlation(u: np.ndarray, a: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Squared correlation with what is left, u²/<j, j>."""
+    return np.divide(_squares(u), inner, out=np.zeros_like(inner), where=inner > 0)
+
+
+SCORES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "gain": _gain,
+    "correlation": _correlation,
+}
+NAMES = ("residual", "correlation", "gain", "random")
+
+
+class Selector:
+    """Picks an atom a step and adds it to the state.
+
+    Parameters
+    ----------
+    selection : {"residual", "correlation", "gain", "random"}
+        The rule. "residual": the training row with the largest residual. "correlation": `|u_j| / sqrt(<j, j>)`.
+        "gain": `u_j² / a_j`, exactly what the penalised cost drops by. "random": any atom.
+    n_looked_at : int or None
+        How many atoms, drawn at random each step, are looked at; None for all.
+    seed : int
+        Step t draws from a generator seeded by (seed, t), so that a longer path starts with the shorter one.
+    """
+
+    def __init__(self, selection: str, n_looked_at: int | None, seed: int, state: PursuitState):
+        self.selection = check_option("selection", selection, NAMES)
+        if n_looked_at is not None:
+            check_number("candidates", n_looked_at, low=1, integer=True)
+        self.n_looked_at = n_looked_at
+        self.seed = seed
+        self.state = state
+        dictionary = state.engine.dictionary
+        if selection == "residual":
+            require_training_rows(dictionary, "selection='residual'")
+            require_mercer(dictionary, "selection='residual'")
+        self.training_rows = dictionary.training_rows
+        self.alive = np.ones(state.engine.n_atoms, dtype=bool)
+        if state.penalty is not None and state.penalty.rewards_copies:
+            self.alive &= ~dictionary.repeated()
+        self.skipped: list[tuple[int, int]] = []
+        needs_all = selection in SCORES and n_looked_at is None
+        self.scores = RunningScores(state) if needs_all else None
+
+    def step(self) -> str | None:
+        """Add the next atom to the state; return None, or why there is none."""
+        if not self.alive.any():
+            return DEPENDENT_ONLY if self.skipped else ALL_PICKED
+        for attempt in range(len(self.alive)):
+            atoms = self._propose(attempt)
+            if not len(atoms):
+                break
+            outcome = self._try(self.state.examine(atoms))
+            if outcome is not False:
+                return outcome
+        return DEPENDENT_ONLY
+
+    def force(self, atom: int) -> bool:
+        """Add a given atom (one that an earlier fit picked)."""
+        return self._try(self.state.examine(np.array([atom])), always=True) is None
+
+    def skip(self, atom: int) -> None:
+        """Leave an atom out for good, since it is numerically dependent on the picked ones."""
+        self.alive[atom] = False
+        self.skipped.append((len(self.state.atoms), int(atom)))
+
+    def _try(self, shortlist: Shortlist, always: bool = False) -> str | bool | None:
+        """Add the best of a shortlist. None: added; a reason: nothing is worth it; False: all are dependent."""
+        scores = self._score(shortlist)
+        scores[shortlist.a <= DEPENDENT * shortlist.inner] = -np.inf
+        for k in np.flatnonzero(np.isneginf(scores)):
+            self.skip(shortlist.atoms[k])
+        while (best := scores.max()) > -np.inf:
+            k = int(np.flatnonzero(scores >= best * (1 - TIE))[0])
+            if not always and self._is_worthless(shortlist, k):
+                return NOTHING_TO_GAIN
+            if self.state.add(shortlist, k):
+                self.alive[shortlist.atoms[k]] = False
+                if self.scores is not None:
+                    self.scores.added()
+                return None
+            self.skip(shortlist.atoms[k])
+            scores[k] = -np.inf
+        return False
+
+    def _score(self, shortlist: Shortlist) -> np.ndarray:
+        if self.selection in SCORES:
+            return SCORES[self.selection](shortlist.u, shortlist.a, shortlist.inner)
+        if self.selection == "residual":
+            return self._squared_residuals()[shortlist.atoms]
+        return np.zeros(len(shortlist.atoms))
+
+    def _is_worthless(self, shortlist: Shortlist, k: int) -> bool:
+        if self.selection not in SCORES or self.n_looked_at is not None:
+            return False
+        correlation = _correlation(shortlist.u[:, [k]], shortlist.a[[k]], shortlist.inner[[k]])
+        return bool(correlation[0] <= WORTHLESS * self.state.initial_cost)
+
+    def _squared_residuals(self) -> np.ndarray:
+        """Squared residual, in units of the target, at the training row of every atom."""
+        squares = _squares(self.state.residual) / self.state.engine.weights
+        return squares[self.training_rows]
+
+    def _propose(self, attempt: int) -> np.ndarray:
+        """Atoms to look at in earnest, ascending."""
+        if self.scores is not None:
+            return self._best_running()
+        left = np.flatnonzero(self.alive)
+        if self.selection == "residual" and self.n_looked_at is None:
+            return left[[np.argmax(self._squared_residuals()[left])]] if len(left) else left
+        generator = np.random.default_rng([self.seed, len(self.state.atoms), attempt])
+        n_drawn = 1 if self.selection == "random" else min(self.n_looked_at or 1, len(left))
+        return np.sort(generator.choice(left, size=min(n_drawn, len(left)), replace=False))
+
+    def _best_running(self) -> np.ndarray:
+        """The atoms with the best running scores: one where those are float64, else a few to check again."""
+        assert self.scores is not None
+        self.scores.update()
+        scores, noise = self.scores, self.scores.noise
+        # Below the noise a is not known, only that it is small: the floor keeps such atoms from looking splendid.
+        values = SCORES[self.selection](scores.u, np.maximum(scores.a, noise), scores.inner)
+        exact = self.state.engine.is_exact
+        usable = self.alive & (scores.a > DEPENDENT * scores.inner if exact else scores.inner > 0)
+        values = np.where(usable, values, -np.inf)
+        best = values.max()
+        if np.isneginf(best):
+            return np.zeros(0, dtype=int)
+        if exact:
+            return np.flatnonzero(values >= best * (1 - TIE))[:1]
+        n_wanted = min(N_RECHECKED, int(usable.sum()))
+        threshold = np.partition(values, -n_wanted)[-n_wanted]
+        above = np.flatnonzero(values > threshold)
+        level = np.flatnonzero(values == threshold)[: n_wanted - len(above)]
+        return np.sort(np.concatenate([above, level]))
+
+
+def resolve_candidates(candidates: Any, n_atoms: int, seed: int) -> tuple[np.ndarray | None, int | None]:
+    """Return (the fixed subset of atoms, or None for all; how many are looked at a step, or None for all)."""
+    if isinstance(candidates, str):
+        if check_option("candidates", candidates, ("auto", "all")) == "all" or n_atoms <= AUTO_CANDIDATES:
+            return None, None
+        drawn = np.random.default_rng([seed, 0]).choice(n_atoms, size=AUTO_CANDIDATES, replace=False)
+        return np.sort(drawn), None
+    if isinstance(candidates, (int, np.integer)) and not isinstance(candidates, bool):
+        return None, check_number("candidates", int(candidates), low=1, integer=True)
+    return _check_subset(candidates, n_atoms), None
+
+
+# Most atoms that candidates="auto" looks at.
+AUTO_CANDIDATES = 10_000
+
+
+def _check_subset(candidates: Any, n_atoms: int) -> np.ndarray:
+    subset = np.asarray(candidates)
+    if subset.dtype == bool and subset.shape == (n_atoms,):
+        subset = np.flatnonzero(subset)
+    if subset.ndim != 1 or len(subset) == 0 or not np.issubdtype(subset.dtype, np.integer):
+        raise ValueError(
+            f"candidates={candidates!r} is not usable; give 'all', 'auto', a number of atoms to look at each step, "
+            "or a list of atom numbers."
+        )
+    if subset.min() < 0 or subset.max() >= n_atoms:
+        raise ValueError(f"candidates names atom {subset.max()}, but there are {n_atoms} (numbered from 0).")
+    return np.unique(subset)
