@@ -1,0 +1,13 @@
+"""kernelpursuit: greedy sparse kernel learning.
+
+Small nonlinear models, a weighted sum of a few dozen functions picked one at a time, in the scikit-learn world.
+"""
+
+from importlib.metadata import version
+
+from kernelpursuit.estimators import KernelPursuitRegressor
+from kernelpursuit.pursuit import PursuitPath, pursuit_path
+
+__version__ = version("kernelpursuit")
+
+__all__ = ["KernelPursuitRegressor", "PursuitPath", "__version__", "pursuit_path"]

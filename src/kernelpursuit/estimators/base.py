@@ -1,0 +1,222 @@
+"""What all estimators share: parameters, the fit, the path and the models on it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import solve_triangular
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
+from kernelpursuit.pursuit import Pursuit, PursuitPath, check_weights, resolve_threads, run_pursuit
+from kernelpursuit.stopping import StoppingRule, as_rule
+
+# Rows predicted at a time: what is made of them on the way stays below this.
+PREDICT_BYTES = 64 * 2**20
+
+
+class BaseKernelPursuit(BaseEstimator):
+    """Greedy sparse kernel model; see the subclasses."""
+
+    path_: PursuitPath
+    n_atoms_: int
+    stop_reason_: str
+    center_indices_: np.ndarray
+    centers_: Any
+    coef_: np.ndarray
+    intercept_: Any
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        max_atoms: int = 200,
+        selection: str = "gain",
+        update: str = "orthogonal",
+        candidates: Any = "auto",
+        penalty: str | None = "ridge",
+        alpha: float = 1e-3,
+        stop: Any = "loo",
+        fit_intercept: bool = True,
+        memory_budget: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.max_atoms = max_atoms
+        self.selection = selection
+        self.update = update
+        self.candidates = candidates
+        self.penalty = penalty
+        self.alpha = alpha
+        self.stop = stop
+        self.fit_intercept = fit_intercept
+        self.memory_budget = memory_budget
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: Any, callback: Any) -> Self:
+        """Run the pursuit on validated arrays and set the fitted attributes."""
+        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+        extend = Pursuit(self.path_, self._path_atoms) if self.warm_start and hasattr(self, "path_") else None
+        seed = self._seed if extend is not None else int(check_random_state(self.random_state).randint(2**31))
+        rule = as_rule(self.stop)
+        self._y_ndim = y.ndim
+        outcome = run_pursuit(
+            X,
+            y[:, None] if y.ndim == 1 else y,
+            dictionary=as_dictionary(self.kernel),
+            gamma=self.gamma,
+            max_atoms=self.max_atoms,
+            selection=self.selection,
+            update=self.update,
+            candidates=self.candidates,
+            penalty=self.penalty,
+            alpha=self.alpha,
+            rule=rule,
+            fit_intercept=self.fit_intercept,
+            sample_weight=weights,
+            memory_budget=self.memory_budget,
+            seed=seed,
+            n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
+            callback=callback,
+            extend=extend,
+        )
+        self._seed = seed
+        self.path_ = outcome.path
+        self._path_atoms = outcome.atoms
+        return self._keep(rule.choose(self.path_), rule.explain(self.path_))
+
+    def _keep(self, k: int, reason: str) -> Self:
+        """Set the fitted attributes to the model with the first k atoms of the path."""
+        self.n_atoms_ = k
+        self.stop_reason_ = reason
+        self._atoms: Dictionary = self._path_atoms.take(np.arange(k))
+        self.center_indices_ = self.path_.atom[:k]
+        self.centers_ = self._atoms.centers
+        weights, intercept = self.path_.coef(k).T, self.path_.intercept(k)
+        single = self._y_ndim == 1
+        self.coef_ = weights[0] if single else weights
+        self.intercept_ = float(intercept[0]) if single else intercept
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Fitted means that a fit has succeeded."""
+        return hasattr(self, "path_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse input, several outputs, and square matrices where the kernel is precomputed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def at(self, k: int) -> Self:
+        """Return the fitted model with the first `k` atoms of the path; nothing is refitted.
+
+        `k` may be larger than `n_atoms_`, up to the length of the path.
+        """
+        check_is_fitted(self)
+        k = self.path_.check_size(k)
+        return copy.copy(self)._keep(k, f"{k} atoms: asked for by at({k})")
+
+    def select(self, rule: Any) -> Self:
+        """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
+        check_is_fitted(self)
+        rule = as_rule(rule)
+        model = copy.copy(self)
+        model.path_ = self._path_for(rule)
+        return model._keep(rule.choose(model.path_), rule.explain(model.path_))
+
+    def _path_for(self, rule: StoppingRule) -> PursuitPath:
+        """The path, with the errors on the rule's own held-out rows where it has some."""
+        held_out = rule.validation_set()
+        if held_out is None:
+            return self.path_
+        X, y, weights = held_out
+        y = np.asarray(y, dtype=np.float64)
+        errors = (np.square(y - prediction) for prediction in self.staged_predict(X))
+        by_row = (e if e.ndim == 1 else e.mean(axis=1) for e in errors)
+        return self.path_.with_validation(np.array([np.average(e, weights=weights) for e in by_row]))
+
+    def _check_rows(self, X: Any) -> Any:
+        """Validate rows to predict."""
+        check_is_fitted(self)
+        types = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        if not isinstance(self._path_atoms, Precomputed):
+            return validate_data(self, X, reset=False, **types)
+        # Beside all columns, just the picked ones will do.
+        n_columns = getattr(X, "shape", (0, -1))[1]
+        if n_columns == self.n_atoms_ != self.n_features_in_:
+            return check_array(X, ensure_min_features=0, **types)
+        return validate_data(self, X, reset=False, **types)
+
+    def _chunks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield slices of rows and those rows as the atoms evaluate them."""
+        step = max(1, PREDICT_BYTES // (8 * max(X.shape[1], self.path_.n_atoms, 1)))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            part = X[rows]
+            yield rows, self._atoms.rows(part.toarray() if sp.issparse(part) else part)
+
+    def _decision(self, X: Any) -> np.ndarray:
+        """Values of the model, shape (n_rows, n_targets)."""
+        coef = np.ascontiguousarray(np.atleast_2d(self.coef_).T)
+        out = np.empty((X.shape[0], coef.shape[1]))
+        n_threads = resolve_threads(self.n_jobs)
+        for rows, part in self._chunks(X):
+            out[rows] = self._atoms.matvec(part, coef, n_threads) if self.n_atoms_ else 0.0
+        return out + np.atleast_1d(self.intercept_)
+
+    def _directions(self, X: Any) -> np.ndarray:
+        """Values of the model's orthonormal directions, shape (n_fixed + n_atoms, n_rows)."""
+        fixed = self.path_.n_fixed
+        size = fixed + self.n_atoms_
+        values = np.ones((size, X.shape[0]))
+        n_threads = resolve_threads(self.n_jobs)
+        for rows, part in self._chunks(X):
+            if self.n_atoms_:
+                values[fixed:, rows] = self._atoms.block(part, np.arange(self.n_atoms_), n_threads=n_threads)
+        R = self.path_.R[:size, :size]
+        return solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False) if size else values
+
+    def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
+        """One dimension for one target; float32 for float32 rows."""
+        values = values[:, 0] if self._y_ndim == 1 else values
+        return values.astype(np.float32) if X.dtype == np.float32 else values
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the predictions of the models with 0, 1, ... atoms, along the whole path.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+
+        Yields
+        ------
+        array of shape (n_samples,) or (n_samples, n_targets)
+            In step with the arrays of `path_`.
+        """
+        whole = self.at(len(self.path_)) if hasattr(self, "path_") else self
+        X = whole._check_rows(X)
+        directions = whole._directions(X)
+        total = np.zeros((X.shape[0], self.path_.b.shape[1]))
+        for t in range(self.path_.n_fixed):
+            total += np.outer(directions[t], self.path_.b[t])
+        yield whole._shaped(total.copy(), X)
+        for t in range(self.path_.n_fixed, len(directions)):
+            total += np.outer(directions[t], self.path_.b[t])
+            yield whole._shaped(total.copy(), X)

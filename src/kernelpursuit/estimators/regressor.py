@@ -1,0 +1,175 @@
+"""`KernelPursuitRegressor`: sparse kernel regression, one atom at a time."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from kernelpursuit.estimators.base import BaseKernelPursuit
+
+
+class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
+    """Sparse kernel regression by greedy selection of atoms, all weights refitted after each.
+
+    The model is `f(x) = intercept + sum_j coef_j k(x, center_j)` with a few dozen centres. They are picked one at a
+    time to lower `sum_i s_i (y_i - f(x_i))² + w' L w` most; the number of them is set by `stop`, up to `max_atoms`.
+
+    Parameters
+    ----------
+    kernel : str, Kernel, callable, list of these, "precomputed" or Dictionary, default="rbf"
+        The functions that the model may be a sum of. A name ("rbf", "laplacian", "matern12", "matern32", "matern52",
+        "rational_quadratic", "polynomial", "linear", "sigmoid"), a kernel object or a callable `f(X, C)` stands for
+        that kernel at every training row; a list, for each of its members there; "precomputed", for the columns of
+        X, of any number; and a `kernelpursuit.dictionary` object for anything else.
+    gamma : float, array of shape (n_features,) or "scale", default="scale"
+        Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel that has none of
+        its own. "scale" is `1 / (n_features * X.var())`, so standardise X first where features differ in unit.
+    max_atoms : int, default=200
+        Most atoms on the path.
+    selection : {"gain", "correlation", "residual", "random"}, default="gain"
+        How the next atom is picked: by exactly what the cost drops by when it is added and all weights are refitted;
+        by correlation with what is left; at the row with the largest residual; or at random.
+    update : {"orthogonal"}, default="orthogonal"
+        How weights follow: all are refitted after each step.
+    candidates : {"auto", "all"}, int or array of int, default="auto"
+        Which atoms are looked at: all of them; that many, drawn anew each step; or just those named. "auto" is all,
+        and where there are more than 10,000, a random 10,000.
+    penalty : {"ridge", "rkhs", "nugget"} or None, default="ridge"
+        `L = alpha I`, `L = n alpha K`, no L but `K + alpha I` in place of K, or nothing. The intercept is never
+        penalised.
+    alpha : float, default=1e-3
+        Strength of the penalty.
+    stop : {"loo", "one-se", "tol", "validation", "max"} or StoppingRule, default="loo"
+        How many atoms to keep: as many as give the least leave-one-out error; the fewest within one standard error of
+        that; as many as bring the residual down to a tolerance; as many as suit held-out rows best; or `max_atoms`.
+        Rules join with `|`. `select` applies another rule after the fit.
+    fit_intercept : bool, default=True
+        Whether to fit a constant.
+    memory_budget : int, optional
+        Bytes that the fit may take for dictionary values; a quarter of free memory by default. It changes the time
+        a fit takes, never its result.
+    warm_start : bool, default=False
+        Whether `fit` extends the path of the last fit of the same data, for a larger `max_atoms`; the result is that
+        of a fit from scratch.
+    random_state : int, RandomState instance or None, default=None
+        Used by `selection="random"`, by drawn candidates and by held-out fractions.
+    n_jobs : int, optional
+        Threads; None or -1 for all.
+    verbose : bool, default=False
+        Whether to show progress on stderr once two seconds have passed.
+
+    Attributes
+    ----------
+    centers_ : array of shape (n_atoms_, n_features)
+        Centres of the kept atoms; NaN for an atom that has none.
+    center_indices_ : array of shape (n_atoms_,)
+        Number of each kept atom in the dictionary: the training row, or the column of a precomputed X.
+    coef_ : array of shape (n_atoms_,) or (n_targets, n_atoms_)
+        Weights.
+    intercept_ : float or array of shape (n_targets,)
+        Constant.
+    n_atoms_ : int
+        Number of atoms kept.
+    path_ : PursuitPath
+        What happened, step by step.
+    stop_reason_ : str
+        How many atoms were kept, and why.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where X has string column names.
+
+    See Also
+    --------
+    kernelpursuit.pursuit_path : The plain function under this class.
+
+    Notes
+    -----
+    Fitting costs one pass over the n x M dictionary per atom; predicting, `n_atoms_` kernel values a row. Ties go to
+    the lowest atom number, and an atom that is numerically dependent on the picked ones is skipped and recorded.
+
+    References
+    ----------
+    P. Vincent, Y. Bengio, Kernel matching pursuit, Machine Learning 48, 2002.
+    P. Nair, A. Choudhury, A. Keane, Some greedy learning algorithms for sparse regression and classification with
+    Mercer kernels, JMLR 3, 2002.
+    K. Hagiwara, A sparse modeling method based on reduction of cost function in regularized forward selection, IEICE
+    Transactions E97.D, 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = KernelPursuitRegressor(max_atoms=50).fit(X, y)
+    >>> model.predict(X[:2]).shape
+    (2,)
+    >>> model.at(5).n_atoms_
+    5
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Training rows; with `kernel="precomputed"`, values of every atom, one column each.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Targets; several of them share their atoms.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight 2 counts as two rows, one of weight 0 as none.
+        callback : callable, optional
+            Called with the path after every step; a true answer ends the fit there.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(self.__dict__)
+        try:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                multi_output=True,
+                y_numeric=True,
+            )
+            return self._fit(X, np.asarray(y, dtype=np.float64), sample_weight, callback)
+        except BaseException:
+            # Nothing half-fitted stays behind: a failed fit leaves the estimator as it was.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows; with `kernel="precomputed"`, all columns or just the picked ones, in the order of `center_indices_`.
+        return_std : bool, default=False
+            Whether to return standard deviations of the predictions as well.
+
+        Returns
+        -------
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Predictions; float32 for float32 rows.
+        std : array of the same shape
+            Only with `return_std`: `sigma sqrt(1 + phi(x)' (D'D + L)^{-1} phi(x))`, where phi(x) holds the intercept
+            and the atoms at x and `sigma² = RSS / (n - dof)`. It is the standard deviation of a new observation at x
+            in the Bayesian linear model of the kept atoms with noise sigma, and takes their choice as given.
+        """
+        X = self._check_rows(X)
+        mean = self._shaped(self._decision(X), X)
+        if not return_std:
+            return mean
+        spread = 1.0 + np.square(self._directions(X)).sum(axis=0)
+        std = np.sqrt(np.outer(spread, self.path_.noise_variance(self.n_atoms_)))
+        return mean, self._shaped(std, X)
