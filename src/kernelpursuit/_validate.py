@@ -7,13 +7,15 @@ import numbers
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 
 def check_option(name: str, value: Any, options: Iterable[str]) -> str:
     """Return `value` if it is one of `options`, else raise a sentence that suggests the nearest one."""
     options = list(options)
     if isinstance(value, str) and value in options:
         return value
-    near = difflib.get_close_matches(str(value), options, n=1)
+    near = difflib.get_close_matches(str(value), options, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(map(repr, options))}."
     raise ValueError(f"{name}={value!r} is not known; {hint}")
 
@@ -30,3 +32,30 @@ def check_number(name: str, value: Any, *, low: float, strict: bool = False, int
     if value < low or (strict and value == low):
         raise ValueError(f"{name}={value!r} is too small; give {noun} {bound}.")
     return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return `value` if it is true or false, and not merely true-ish."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise ValueError(f"{name}={value!r} is not usable; give True or False.")
+
+
+def as_floats(name: str, value: Any) -> np.ndarray:
+    """Return an array of real floats (float32 stays), or refuse in a sentence."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise ValueError
+        return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    except (TypeError, ValueError):
+        kind = (
+            "complex numbers" if getattr(value, "dtype", np.dtype(float)).kind == "c" else "something else than numbers"
+        )
+        raise ValueError(f"{name} holds {kind}; give real numbers.") from None
+
+
+def check_finite(name: str, array: Any) -> None:
+    """Refuse NaN and infinity, in an array or in the entries of a sparse matrix."""
+    if not np.isfinite(array.data if hasattr(array, "indptr") else array).all():
+        raise ValueError(f"{name} holds NaN or infinity; drop or fill those rows first.")

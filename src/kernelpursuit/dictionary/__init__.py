@@ -6,4 +6,13 @@ from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
 from kernelpursuit.dictionary.precomputed import Precomputed
 from kernelpursuit.dictionary.union import Union, as_dictionary, widths
 
-__all__ = ["Constant", "Dictionary", "Functions", "KernelAtoms", "Precomputed", "Union", "as_dictionary", "widths"]
+__all__ = [
+    "Constant",
+    "Dictionary",
+    "Functions",
+    "KernelAtoms",
+    "Precomputed",
+    "Union",
+    "as_dictionary",
+    "widths",
+]

@@ -55,11 +55,16 @@ class Dictionary(ABC):
 
     @abstractmethod
     def take(self, atoms: np.ndarray) -> Dictionary:
-        """Return the dictionary of just these atoms, in this order, free of the training data."""
+        """Return the dictionary of just these atoms, in this order."""
 
-    @abstractmethod
-    def same_atoms(self, other: Dictionary) -> bool:
-        """Whether `other` holds the same functions in the same order."""
+    @property
+    def follows_rows(self) -> bool:
+        """Whether an atom centred at a training row goes when that row does."""
+        return True
+
+    def free(self) -> Dictionary:
+        """Return this dictionary without what it keeps of the training data beside its atoms."""
+        return self
 
     def repeated(self) -> np.ndarray:
         """Which atoms are the same function as an earlier one, as far as that is easy to see."""
@@ -79,7 +84,12 @@ class Dictionary(ABC):
         raise ValueError(f"{type(self).__name__} has atoms without a centre.")
 
     def rmatvec(
-        self, rows: Any, V: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+        self,
+        rows: Any,
+        V: np.ndarray,
+        atoms: np.ndarray,
+        dtype: Any = np.float64,
+        n_threads: int | None = None,
     ) -> np.ndarray:
         """`D' v` for every vector v in the rows of `V`, over the given atoms: shape (n_vectors, len(atoms))."""
         out = np.empty((V.shape[0], len(atoms)))
@@ -89,7 +99,12 @@ class Dictionary(ABC):
         return out
 
     def sqnorms(
-        self, rows: Any, weights: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+        self,
+        rows: Any,
+        weights: np.ndarray,
+        atoms: np.ndarray,
+        dtype: Any = np.float64,
+        n_threads: int | None = None,
     ) -> np.ndarray:
         """Weighted squared norms `sum_i w_i d_ij²` of the given atoms."""
         out = np.empty(len(atoms))

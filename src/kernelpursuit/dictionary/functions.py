@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ class Functions(Dictionary):
     """
 
     def __init__(self, *functions: Callable[[Any], Any]):
+        if not functions:
+            raise ValueError("Functions() is empty; give at least one function of the rows X.")
         for function in functions:
             if not callable(function):
                 raise ValueError(f"Functions takes functions of the rows X, not {function!r}.")
@@ -37,20 +40,17 @@ class Functions(Dictionary):
 
     def take(self, atoms: np.ndarray) -> Functions:
         """Return just these functions."""
-        taken = Functions(*(self.functions[j] for j in atoms))
+        taken = copy.copy(self)
+        taken.functions = tuple(self.functions[j] for j in atoms)
         taken.training_rows = np.full(len(atoms), -1)
         return taken
-
-    def same_atoms(self, other: Dictionary) -> bool:
-        """Whether the functions are the same objects."""
-        return isinstance(other, Functions) and tuple(self.functions) == tuple(other.functions)
 
     def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
         """Values of the functions, checked for shape and finiteness."""
         out = np.empty((len(atoms), rows.shape[0]), dtype=dtype)
         for k, j in enumerate(atoms):
             function = self.functions[j]
-            name = getattr(function, "__name__", repr(function))
+            name = _name(function)
             values = np.asarray(function(rows), dtype=np.float64)
             if values.shape not in ((rows.shape[0],), (rows.shape[0], 1)):
                 raise ValueError(
@@ -62,6 +62,14 @@ class Functions(Dictionary):
             out[k] = values.reshape(-1)
         return out
 
+    def __repr__(self) -> str:
+        """Show the functions' names."""
+        return f"Functions({', '.join(map(_name, self.functions))})"
+
+
+def _name(function: Callable[[Any], Any]) -> str:
+    return getattr(function, "__name__", repr(function))
+
 
 def _one(X: Any) -> np.ndarray:
     return np.ones(X.shape[0])
@@ -72,3 +80,7 @@ class Constant(Functions):
 
     def __init__(self) -> None:
         super().__init__(_one)
+
+    def __repr__(self) -> str:
+        """Show that it is the constant."""
+        return "Constant()"

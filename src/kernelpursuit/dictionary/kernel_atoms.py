@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit import _native
+from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.kernels import CallableKernel, Kernel, as_kernel
 from kernelpursuit.kernels.sparse import sparse_block
@@ -31,8 +32,8 @@ class KernelAtoms(Dictionary):
     """
 
     def __init__(self, kernel: Any, centers: Any = None):
-        self.kernel = as_kernel(kernel)
-        self._centers = centers
+        self.kernel: Any = as_kernel(kernel)
+        self._centers: Any = centers if centers is None or sp.issparse(centers) else np.asarray(centers)
         self._origin: Any = 0.0
         self._center_rows: Any = None
 
@@ -79,17 +80,10 @@ class KernelAtoms(Dictionary):
         taken = None if self.training_rows is None else self.training_rows[atoms]
         return self._with(self.kernel, self.centers[atoms], self._origin, taken)
 
-    def same_atoms(self, other: Dictionary) -> bool:
-        """Whether kernel and centres are equal."""
-        if not isinstance(other, KernelAtoms) or self.kernel != other.kernel:
-            return False
-        mine, theirs = (A.toarray() if sp.issparse(A) else A for A in (self.centers, other.centers))
-        return np.array_equal(mine, theirs)
-
     def repeated(self) -> np.ndarray:
         """Which centres equal an earlier one."""
         if sp.issparse(self.centers):
-            entries = sp.csr_array(self.centers)
+            entries = sp.csr_array(self.centers, copy=True)
             entries.sum_duplicates()
             bounds = zip(entries.indptr[:-1], entries.indptr[1:])
             keys = [entries.indices[i:j].tobytes() + entries.data[i:j].tobytes() for i, j in bounds]
@@ -112,6 +106,8 @@ class KernelAtoms(Dictionary):
         if isinstance(self.kernel, CallableKernel):
             return X
         scales = self.kernel.feature_scales()
+        if sp.issparse(X) and np.any(self._origin):
+            X = X.toarray()  # the dictionary was resolved on dense rows, and shifted rows are not sparse
         if sp.issparse(X):
             scales = np.broadcast_to(scales, X.shape[1])
             return sp.csr_array(X.astype(np.float64).multiply(scales))
@@ -137,7 +133,12 @@ class KernelAtoms(Dictionary):
         return np.ascontiguousarray(values, dtype=dtype)
 
     def rmatvec(
-        self, rows: Any, V: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+        self,
+        rows: Any,
+        V: np.ndarray,
+        atoms: np.ndarray,
+        dtype: Any = np.float64,
+        n_threads: int | None = None,
     ) -> np.ndarray:
         """`D' V` by the native core, without storing D."""
         if not self._is_native(rows):
@@ -146,7 +147,12 @@ class KernelAtoms(Dictionary):
         return _native.rmatvec(self.kernel.spec, centers, rows[dtype], V, n_threads=n_threads)
 
     def sqnorms(
-        self, rows: Any, weights: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+        self,
+        rows: Any,
+        weights: np.ndarray,
+        atoms: np.ndarray,
+        dtype: Any = np.float64,
+        n_threads: int | None = None,
     ) -> np.ndarray:
         """Weighted squared norms by the native core, without storing D."""
         if not self._is_native(rows):
@@ -213,12 +219,11 @@ def _raw(rows: Any) -> Any:
 
 
 def _check_centers(centers: Any, n_features: int) -> Any:
-    centers = centers if sp.issparse(centers) else np.asarray(centers, dtype=np.float64)
-    if centers.ndim != 2 or centers.shape[1] != n_features:
+    centers = centers if sp.issparse(centers) else as_floats("centers", centers)
+    if centers.ndim != 2 or centers.shape[1] != n_features or centers.shape[0] == 0:
         raise ValueError(
             f"centers has shape {centers.shape}, but X has {n_features} features; give one row of {n_features} "
             "numbers for each centre."
         )
-    if not sp.issparse(centers) and not np.isfinite(centers).all():
-        raise ValueError("centers holds NaN or infinity; every centre must be finite.")
+    check_finite("centers", centers)
     return centers

@@ -62,11 +62,16 @@ class Precomputed(Dictionary):
         taken.training_rows = self.training_rows[atoms] if self.training_rows is not None else None
         return taken
 
-    def same_atoms(self, other: Dictionary) -> bool:
-        """Whether the columns have the same numbers in a matrix of the same width."""
-        if not isinstance(other, Precomputed) or self.n_columns != other.n_columns:
-            return False
-        return np.array_equal(self.columns, other.columns)  # type: ignore[arg-type]
+    @property
+    def follows_rows(self) -> bool:
+        """Only the columns of a Gram matrix belong to rows; those of any other square matrix just are as many."""
+        return self.is_mercer
+
+    def free(self) -> Precomputed:
+        """Return the columns' numbers without the matrix."""
+        freed = self.take(np.arange(self.n_atoms))
+        freed._matrix = None
+        return freed
 
     def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
         """Values read from `rows`, which hold all columns, or just those of this dictionary, in its order."""
@@ -90,6 +95,10 @@ class Precomputed(Dictionary):
         if self.training_rows is None or (self.training_rows < 0).any():
             return super().own_values()
         return np.asarray(self._matrix.diagonal(), dtype=np.float64)[self.columns]
+
+    def __repr__(self) -> str:
+        """Show the number of columns."""
+        return "Precomputed()" if self.columns is None else f"Precomputed({len(self.columns)} columns)"
 
     def __getstate__(self) -> dict[str, Any]:
         """A model keeps column numbers, not the training matrix."""

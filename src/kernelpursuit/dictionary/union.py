@@ -70,25 +70,18 @@ class Union(Dictionary):
 
     def take(self, atoms: np.ndarray) -> Union:
         """Return these atoms, in this order."""
-        pieces = list(self._by_part(atoms))
+        nothing = np.zeros(0, dtype=np.intp)
+        # Even a union of nothing keeps a part, which knows the rows and the width of its centres.
+        pieces = list(self._by_part(atoms)) or [(0, self.parts[0], nothing, nothing)]
         taken = Union(*(part.take(numbers) for _, part, _, numbers in pieces))
         taken.order = np.empty(len(atoms), dtype=np.intp)
-        grouped = np.concatenate([np.zeros(0, dtype=np.intp), *(mine for _, _, mine, _ in pieces)])
-        taken.order[grouped] = np.arange(len(atoms))
+        taken.order[np.concatenate([mine for _, _, mine, _ in pieces])] = np.arange(len(atoms))
         taken.training_rows = _training_rows(self)[atoms]
         return taken
 
     def repeated(self) -> np.ndarray:
         """Which atoms repeat an earlier one of their part."""
         return self._in_order(np.concatenate([part.repeated() for part in self.parts]))
-
-    def same_atoms(self, other: Dictionary) -> bool:
-        """Whether all parts are the same, in the same order."""
-        if not isinstance(other, Union) or len(self.parts) != len(other.parts):
-            return False
-        everything = np.arange(self.n_atoms)
-        same_order = np.array_equal(self._places(everything), other._places(np.arange(other.n_atoms)))
-        return same_order and all(mine.same_atoms(theirs) for mine, theirs in zip(self.parts, other.parts))
 
     def block(
         self, rows: list[Any], atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
@@ -100,7 +93,12 @@ class Union(Dictionary):
         return out
 
     def rmatvec(
-        self, rows: list[Any], V: np.ndarray, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+        self,
+        rows: list[Any],
+        V: np.ndarray,
+        atoms: np.ndarray,
+        dtype: Any = np.float64,
+        n_threads: int | None = None,
     ) -> np.ndarray:
         """`D' V`, part by part."""
         out = np.empty((V.shape[0], len(atoms)))
@@ -124,17 +122,21 @@ class Union(Dictionary):
 
     def matvec(self, rows: list[Any], coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c`, the sum over parts."""
-        pieces = self._by_part(np.arange(self.n_atoms))
-        return sum(part.matvec(rows[k], coef[mine][np.argsort(numbers)], n_threads) for k, part, mine, numbers in pieces)
+        out = np.zeros((rows[0].shape[0], coef.shape[1]))
+        for k, part, mine, numbers in self._by_part(np.arange(self.n_atoms)):
+            out += part.matvec(rows[k], coef[mine][np.argsort(numbers)], n_threads)
+        return out
 
     @property
     def centers(self) -> Any:
         """Centres of all atoms; a row of NaN for an atom that has none. None where no part has any."""
-        each = [part.centers for part in self.parts]
+        each: list[Any] = [part.centers for part in self.parts]
         widths = {c.shape[1] for c in each if c is not None}
         if not widths:
             return None
-        filled = [np.full((p.n_atoms, *widths), np.nan) if c is None else c for p, c in zip(self.parts, each)]
+        filled: list[Any] = [
+            np.full((p.n_atoms, *widths), np.nan) if c is None else c for p, c in zip(self.parts, each)
+        ]
         return self._in_order(np.vstack([c.toarray() if sp.issparse(c) else c for c in filled]))
 
     def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -192,4 +194,6 @@ def widths(kernel: Any, gammas: Any) -> Union:
     base = as_kernel(kernel)
     if not isinstance(base, Kernel):
         raise ValueError("widths() needs a kernel with a gamma, not a callable; list the callables instead.")
+    if np.ndim(gammas) == 0 or len(gammas) == 0:
+        raise ValueError(f"gammas={gammas!r} is not usable; give a list of widths, such as [0.1, 1.0, 10.0].")
     return Union(*(KernelAtoms(base.with_gamma(gamma)) for gamma in gammas))

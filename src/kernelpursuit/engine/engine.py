@@ -20,6 +20,8 @@ FLOAT64_UP_TO = 8_000_000
 # Columns whose root mean square leaves this range would lose digits in float32.
 FLOAT32_RANGE = (1e-15, 1e15)
 
+OVERFLOW = "The kernel overflows on these rows; scale X, or give a smaller gamma, degree or (for a nugget) alpha."
+
 
 class Engine:
     """Products with the dictionary on the training rows.
@@ -111,7 +113,7 @@ class Engine:
         if self._root is not None:
             values *= self._root
         if not np.isfinite(values).all():
-            raise ValueError("The kernel overflows on these rows; scale X, or give a smaller gamma or degree.")
+            raise ValueError(OVERFLOW)
         return values
 
     def _plan(self) -> None:
@@ -128,10 +130,11 @@ class Engine:
             if dtype == np.float64 or (np.isfinite(sqnorms).all() and size.min() > low and size.max() < high):
                 break
         if self.nugget:
-            rows = self.dictionary.training_rows
-            sqnorms = sqnorms + self.weights[rows] * self.nugget * (2 * self.dictionary.own_values() + self.nugget)
+            own_weights = self.weights[self.dictionary.training_rows]
+            with np.errstate(over="ignore", invalid="ignore"):
+                sqnorms = sqnorms + own_weights * self.nugget * (2 * self.dictionary.own_values() + self.nugget)
         if not np.isfinite(sqnorms).all():
-            raise ValueError("The kernel overflows on these rows; scale X, or give a smaller gamma or degree.")
+            raise ValueError(OVERFLOW)
         self._sqnorms, self._dtype = sqnorms, np.dtype(dtype)
 
     def _keep(self) -> None:

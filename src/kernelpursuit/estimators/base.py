@@ -10,11 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelpursuit._validate import check_flag
 from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
-from kernelpursuit.pursuit import Pursuit, PursuitPath, check_weights, resolve_threads, run_pursuit
+from kernelpursuit.estimators.checks import ROWS, check_seed, digest, one_sentence
+from kernelpursuit.pursuit import PursuitPath, check_held_out, check_weights, resolve_threads, run_pursuit
 from kernelpursuit.stopping import StoppingRule, as_rule
 
 # Rows predicted at a time: what is made of them on the way stays below this.
@@ -31,6 +33,9 @@ class BaseKernelPursuit(BaseEstimator):
     centers_: Any
     coef_: np.ndarray
     intercept_: Any
+    _path_atoms: Dictionary
+    _seed: int
+    _fitted_on: str
 
     def __init__(
         self,
@@ -70,10 +75,16 @@ class BaseKernelPursuit(BaseEstimator):
     def _fit(self, X: Any, y: np.ndarray, sample_weight: Any, callback: Any) -> Self:
         """Run the pursuit on validated arrays and set the fitted attributes."""
         weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-        extend = Pursuit(self.path_, self._path_atoms) if self.warm_start and hasattr(self, "path_") else None
-        seed = self._seed if extend is not None else int(check_random_state(self.random_state).randint(2**31))
         rule = as_rule(self.stop)
-        self._y_ndim = y.ndim
+        fitted_on = self._fingerprint(X, y, weights, rule)
+        extend, seed = None, check_seed(self.random_state)
+        if check_flag("warm_start", self.warm_start) and hasattr(self, "path_"):
+            extend, seed = self.path_, self._seed
+            if fitted_on != self._fitted_on:
+                raise ValueError(
+                    "warm_start=True extends the last fit, but the data or a parameter other than max_atoms and stop "
+                    "is not what it was; fit the same, or set warm_start=False."
+                )
         outcome = run_pursuit(
             X,
             y[:, None] if y.ndim == 1 else y,
@@ -95,10 +106,18 @@ class BaseKernelPursuit(BaseEstimator):
             callback=callback,
             extend=extend,
         )
+        self._y_ndim = y.ndim
         self._seed = seed
+        self._fitted_on = fitted_on
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
         return self._keep(rule.choose(self.path_), rule.explain(self.path_))
+
+    def _fingerprint(self, X: Any, y: np.ndarray, weights: np.ndarray | None, rule: StoppingRule) -> str:
+        """What a path depends on, as a digest: two fits with the same one are parts of one path."""
+        ignored = {"max_atoms", "stop", "memory_budget", "warm_start", "random_state", "n_jobs", "verbose"}
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in ignored}
+        return digest(X, y, weights, rule.validation_fraction(), settings)
 
     def _keep(self, k: int, reason: str) -> Self:
         """Set the fitted attributes to the model with the first k atoms of the path."""
@@ -143,26 +162,23 @@ class BaseKernelPursuit(BaseEstimator):
 
     def _path_for(self, rule: StoppingRule) -> PursuitPath:
         """The path, with the errors on the rule's own held-out rows where it has some."""
-        held_out = rule.validation_set()
-        if held_out is None:
+        given = rule.validation_set()
+        if given is None:
             return self.path_
-        X, y, weights = held_out
-        y = np.asarray(y, dtype=np.float64)
-        errors = (np.square(y - prediction) for prediction in self.staged_predict(X))
-        by_row = (e if e.ndim == 1 else e.mean(axis=1) for e in errors)
-        return self.path_.with_validation(np.array([np.average(e, weights=weights) for e in by_row]))
+        X, y, weights = check_held_out(given, self.n_features_in_, self.path_.b.shape[1])
+        errors = [np.square(prediction.reshape(y.T.shape) - y.T).mean(axis=1) for prediction in self.staged_predict(X)]
+        return self.path_.with_validation(np.array(errors) @ (weights / weights.sum()))
 
     def _check_rows(self, X: Any) -> Any:
         """Validate rows to predict."""
         check_is_fitted(self)
-        types = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        if not isinstance(self._path_atoms, Precomputed):
-            return validate_data(self, X, reset=False, **types)
-        # Beside all columns, just the picked ones will do.
-        n_columns = getattr(X, "shape", (0, -1))[1]
-        if n_columns == self.n_atoms_ != self.n_features_in_:
-            return check_array(X, ensure_min_features=0, **types)
-        return validate_data(self, X, reset=False, **types)
+        shape = np.shape(X) if not sp.issparse(X) else X.shape
+        picked_only = isinstance(self._path_atoms, Precomputed) and len(shape) == 2 and shape[1] == self.n_atoms_
+        with one_sentence("X"):
+            if picked_only and self.n_atoms_ != self.n_features_in_:
+                # Beside all columns of a precomputed dictionary, just the picked ones will do.
+                return check_array(X, ensure_min_features=0, **ROWS)
+            return validate_data(self, X, reset=False, **ROWS)
 
     def _chunks(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """Yield slices of rows and those rows as the atoms evaluate them."""

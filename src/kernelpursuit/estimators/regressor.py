@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.estimators.checks import check_rows_and_targets
 
 
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
@@ -121,7 +121,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Targets; several of them share their atoms.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            A row of weight 2 counts as two rows (but for `penalty="nugget"`, where each has a nugget of its own), one
+            of weight 0 as none.
         callback : callable, optional
             Called with the path after every step; a true answer ends the fit there.
 
@@ -131,16 +132,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         """
         before = dict(self.__dict__)
         try:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                multi_output=True,
-                y_numeric=True,
-            )
-            return self._fit(X, np.asarray(y, dtype=np.float64), sample_weight, callback)
+            X, y = check_rows_and_targets(self, X, y)
+            return self._fit(X, y, sample_weight, callback)
         except BaseException:
             # Nothing half-fitted stays behind: a failed fit leaves the estimator as it was.
             self.__dict__.clear()

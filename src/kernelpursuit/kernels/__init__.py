@@ -12,7 +12,17 @@ from kernelpursuit.kernels.stationary import RBF, Laplacian, Matern12, Matern32,
 
 BY_NAME: dict[str, type[Kernel]] = {
     kernel.kind: kernel
-    for kernel in (RBF, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic, Polynomial, Linear, Sigmoid)
+    for kernel in (
+        RBF,
+        Laplacian,
+        Matern12,
+        Matern32,
+        Matern52,
+        RationalQuadratic,
+        Polynomial,
+        Linear,
+        Sigmoid,
+    )
 }
 
 

@@ -83,8 +83,8 @@ class Kernel:
         return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
     def __hash__(self) -> int:
-        """Hash by class and formula parameters."""
-        return hash((type(self), self.parameters, str(self.gamma)))
+        """Hash by class and formula; gamma may be an array, so it does not count."""
+        return hash((type(self), self.parameters))
 
 
 def resolve_gamma(gamma: Any, X: Any, weights: np.ndarray | None = None) -> Any:
@@ -94,7 +94,8 @@ def resolve_gamma(gamma: Any, X: Any, weights: np.ndarray | None = None) -> Any:
             raise ValueError(f"gamma={gamma!r} is not known; give a number, one number per feature, or 'scale'.")
         return _scale_gamma(X, weights)
     try:
-        value = np.asarray(gamma, dtype=np.float64)
+        value = np.asarray(gamma)
+        value = value.astype(np.float64, casting="same_kind" if value.dtype.kind == "c" else "unsafe")
     except (TypeError, ValueError):
         raise ValueError(f"gamma={gamma!r} is not usable; give a number, one per feature, or 'scale'.") from None
     if value.ndim > 1 or (value.ndim == 1 and value.shape[0] != X.shape[1]):
@@ -112,14 +113,23 @@ def _scale_gamma(X: Any, weights: np.ndarray | None) -> float:
     row_weights = np.ones(X.shape[0]) if weights is None else weights
     row_weights = row_weights / row_weights.sum() / n_features
     if hasattr(X, "toarray"):
+        # The entries that are not stored are zero, and count in the mean.
         mean = float(row_weights @ np.asarray(X.sum(axis=1)).ravel())
         variance = float(row_weights @ np.asarray(X.multiply(X).sum(axis=1)).ravel()) - mean**2
     else:
         X = np.asarray(X, dtype=np.float64)
-        mean = float(row_weights @ X.sum(axis=1))
-        variance = float(row_weights @ np.square(X - mean).sum(axis=1))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            mean = float(row_weights @ X.sum(axis=1))
+            variance = float(row_weights @ np.square(X - mean).sum(axis=1))
+    if not np.isfinite(variance):
+        raise ValueError("gamma='scale' overflows, since the squares of X do; divide X by a constant first.")
     # Relative to the size of the entries, so that data of one value (up to rounding) counts as constant.
-    if not variance > (1e-14 * abs(mean)) ** 2:
-        return 1.0 / n_features
-    gamma = 1.0 / variance / n_features
-    return gamma if np.isfinite(gamma) else 1.0 / n_features
+    if variance > max((1e-14 * abs(mean)) ** 2, np.finfo(np.float64).tiny):
+        return 1.0 / variance / n_features
+    if _spread(X) > 1e-14 * abs(mean):
+        raise ValueError("gamma='scale' overflows, since X varies by next to nothing; multiply X by a constant first.")
+    return 1.0 / n_features
+
+
+def _spread(X: Any) -> float:
+    return float(X.max()) - float(X.min())

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._validate import as_floats
+
 
 @dataclass(frozen=True)
 class CallableKernel:
@@ -23,7 +25,7 @@ class CallableKernel:
     def __call__(self, X: Any, C: Any = None) -> np.ndarray:
         """Evaluate and check the values."""
         C = X if C is None else C
-        values = np.asarray(self.function(X, C), dtype=np.float64)
+        values = as_floats(f"kernel={self.name}", self.function(X, C)).astype(np.float64, copy=False)
         wanted = (X.shape[0], C.shape[0])
         if values.shape != wanted:
             raise ValueError(

@@ -48,7 +48,8 @@ class Polynomial(Kernel):
 
     def diagonal(self, z: np.ndarray) -> np.ndarray:
         """(||z||² + coef0) ** degree."""
-        return (np.einsum("ij,ij->i", z, z) + self.coef0) ** self.degree
+        with np.errstate(over="ignore"):
+            return (np.einsum("ij,ij->i", z, z) + self.coef0) ** self.degree
 
 
 @dataclass(frozen=True, eq=False, repr=False)

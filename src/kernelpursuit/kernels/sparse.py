@@ -14,12 +14,12 @@ def sparse_block(kernel: Kernel, C: Any, X: Any) -> np.ndarray:
     """Values of shape (n_centres, n_rows) for embedded CSR centres and rows.
 
     Squared distances come from products, `||x||² + ||c||² - 2 x·c`: sparse data has no differences to take, and
-    what cancels costs at most a few eps of ||x||² in the exponent.
+    what cancels costs a few eps of ||x||² in the squared distance (its root, 1e-8 of ||x||, for Matern 1/2).
     """
     if kernel.kind == "laplacian":
         arguments = _manhattan(C, X)
     else:
-        arguments = np.asarray((C @ X.T).todense() if hasattr(C @ X.T, "todense") else C @ X.T)
+        arguments = (C @ X.T).toarray()
         if kernel.is_stationary:
             arguments = np.maximum(_sqnorms(C)[:, None] + _sqnorms(X) - 2 * arguments, 0.0)
     return numpy_twin.kernel_map(*kernel.spec, arguments)

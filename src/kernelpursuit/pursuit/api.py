@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kernelpursuit import _native
-from kernelpursuit._validate import check_number, check_option
+from kernelpursuit._validate import as_floats, check_finite, check_flag, check_number, check_option
 from kernelpursuit.dictionary import Dictionary, as_dictionary
 from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.pursuit.loop import Callback, pursue
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.penalty import resolve_penalty
-from kernelpursuit.pursuit.problem import Problem, pose
+from kernelpursuit.pursuit.problem import Problem, check_weights, pose
 from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Monitor, Recorder
 from kernelpursuit.pursuit.selection import Selector
@@ -84,7 +85,7 @@ def pursuit_path(
     memory_budget : int, optional
         Bytes that may be taken for stored dictionary values; by default a quarter of free memory.
     random_state : int, optional
-        Seed for `selection="random"`, drawn candidates and held-out rows.
+        Seed for `selection="random"`, drawn candidates and held-out rows; None draws another one each time.
     n_jobs : int, optional
         Threads; None or -1 for all.
     verbose : bool
@@ -108,7 +109,10 @@ def pursuit_path(
     >>> from kernelpursuit import pursuit_path
     >>> x = np.linspace(0, 6, 200)[:, None]
     >>> path = pursuit_path(x, np.sin(x).ravel(), gamma=1.0, max_atoms=10)
-    >>> path.atom[:3], path.residual_norm[10] < 0.05 * path.residual_norm[0]
+    >>> path.atom[:3]
+    array([ 51, 156, 199])
+    >>> bool(path.residual_norm[10] < 0.05 * path.residual_norm[0])
+    True
     """
     X, y, sample_weight = _check_arrays(X, y, sample_weight)
     outcome = run_pursuit(
@@ -126,7 +130,7 @@ def pursuit_path(
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         memory_budget=memory_budget,
-        seed=0 if random_state is None else int(random_state),
+        seed=_seed(random_state),
         n_jobs=n_jobs,
         verbose=verbose,
         callback=callback,
@@ -162,21 +166,23 @@ def run_pursuit(
     n_jobs: int | None,
     verbose: bool,
     callback: Callback | None = None,
-    extend: Pursuit | None = None,
+    extend: PursuitPath | None = None,
 ) -> Pursuit:
     """Run the loop on checked arrays: `y` of shape (n_samples, n_targets), all finite.
 
-    `extend` is the outcome of an earlier fit of the same data, whose atoms are taken over unseen.
+    `extend` is the path of an earlier fit of the same problem, whose atoms are taken over unseen.
     """
     _native.warn_once_if_slow()
     check_number("max_atoms", max_atoms, low=1, integer=True)
     check_option("update", update, UPDATES)
+    check_flag("fit_intercept", fit_intercept)
     budget = resolve_budget(memory_budget)
     n_threads = resolve_threads(n_jobs)
     problem = pose(X, y, sample_weight, dictionary, gamma, candidates, rule, fit_intercept, seed, budget)
     max_atoms = min(max_atoms, problem.dictionary.n_atoms)
     progress = Progress(max_atoms, verbose)
-    with threadpool_limits(1, user_api="blas"):
+    # What is left to BLAS is k x k; its threads would only fight with those of the native core.
+    with _thread_pools().limit(limits=1, user_api="blas"):
         state, recorder = _set_up(problem, penalty, alpha, max_atoms, budget, n_threads)
         try:
             path = pursue(
@@ -186,13 +192,13 @@ def run_pursuit(
                 rule,
                 max_atoms=max_atoms,
                 target_norm=float(np.linalg.norm(problem.targets)),
-                replay=None if extend is None else problem.renumber(extend.path, extend.atoms),
+                replay=None if extend is None else problem.renumber(extend),
                 callback=callback,
                 progress=progress,
             )
         finally:
             progress.close()
-    return Pursuit(problem.number_back(path), problem.dictionary.take(path.atom))
+    return Pursuit(problem.number_back(path), problem.dictionary.take(path.atom).free())
 
 
 def _set_up(
@@ -211,11 +217,17 @@ def _set_up(
         memory_budget=max(0, budget - basis_bytes),
         n_threads=n_threads,
     )
-    state = PursuitState(engine, problem.targets, penalty_object, capacity, problem.fixed)
+    state = PursuitState(engine, problem.targets, penalty_object, max_atoms, problem.fixed)
     monitor = None
     if problem.held_out is not None:
         monitor = Monitor(problem.dictionary, *problem.held_out, capacity, problem.scale)
     return state, Recorder(state, max_atoms, problem.scale, monitor)
+
+
+@functools.cache
+def _thread_pools() -> ThreadpoolController:
+    """The thread pools of the process; looking for them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def resolve_threads(n_jobs: int | None) -> int:
@@ -230,29 +242,19 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 def _check_arrays(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Check the arrays of `pursuit_path`; estimators have scikit-learn do that."""
-    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    X = sp.csr_array(X) if sp.issparse(X) else as_floats("X", X)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"X has shape {X.shape}; give at least one row and one column.")
-    X = X.astype(np.float64) if X.dtype not in (np.float32, np.float64) else X
-    y = np.asarray(y, dtype=np.float64)
+    y = as_floats("y", y).astype(np.float64, copy=False)
     y = y[:, None] if y.ndim == 1 else y
     if y.ndim != 2 or y.shape[0] != X.shape[0] or y.shape[1] == 0:
         raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows; give one target for each row.")
-    for name, values in (("X", X.data if sp.issparse(X) else X), ("y", y)):
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name} holds NaN or infinity; drop or fill those rows first.")
+    check_finite("X", X)
+    check_finite("y", y)
     return X, y, None if sample_weight is None else check_weights(sample_weight, X.shape[0])
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return sample weights as an array: finite, none negative, not all zero."""
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {weights.shape}; give one weight for each of the {n_rows} rows.")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight holds negative or non-finite values; give weights of at least 0.")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row; give at least one row a positive weight.")
-    return weights
+def _seed(random_state: int | None) -> int:
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    return int(check_number("random_state", random_state, low=0, integer=True))

@@ -1,15 +1,15 @@
 """An orthonormal basis of the picked atoms in the inner product <i, j> = d_i' d_j + L_ij.
 
+The penalty is turned into coordinates: with a Cholesky factor C of L over the picked atoms, `C'C = L`, the inner
+product is the plain one of the vectors (d_j, c_j), sample values followed by a column of C. So there is one
+Gram-Schmidt process for every penalty, and with none the second part has no length.
+
 Letters, as in the rest of this folder:
 
-    V    sample values v_t of the directions, one row each
+    V    the directions, one row each: sample values v_t, then coordinates in the penalty
     R    upper triangular, atom k = sum_t R_tk direction t
-    L    the penalty between picked atoms, None where there is no penalty
     p    <atom, direction t> for every t
     rho  length of what is new in an atom, R_kk
-
-Direction t has the weights T_t = R^{-1} e_t over the picked atoms, so a product with it in the penalty is a product
-with `R^{-T}`; nothing of the size of the data is needed for that.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsv
+
+from kernelpursuit import _native
 
 # An atom is numerically dependent when less than this part of its squared length is new. It is a few hundred times
 # what rounding leaves of an atom that is exactly dependent, and what the running scores can still resolve.
@@ -25,132 +28,119 @@ DEPENDENT = 1e-13
 # Daniel, Gragg, Kaufman and Stewart (1976): orthogonalise again when the length fell below this part.
 REORTHOGONALISE_BELOW = 0.5**0.5
 MAX_SWEEPS = 4
-# Rows handled at a time where one sweep's subtraction and the next one's projection share a read of V.
-CHUNK_ROWS = 8192
+# What rounding may leave of a squared pivot of L, relative to the diagonal entry.
+PIVOT_FLOOR = 4 * np.finfo(np.float64).eps
 
 
 @dataclass
 class Direction:
-    """What is new in an atom: its length, its products with the basis, and its sample values."""
+    """What is new in an atom: its length, its products with the basis, and its vector, not yet of unit length."""
 
     rho: float
     p: np.ndarray
-    values: np.ndarray
-    sweeps: int
+    vector: np.ndarray
 
 
 class Basis:
-    """The directions so far, and the factor R that leads from them back to the atoms."""
+    """The directions so far, and the factor R that leads from them back to the atoms.
 
-    def __init__(self, n_rows: int, capacity: int, penalised: bool):
+    Parameters
+    ----------
+    n_rows : int
+        Number of training rows.
+    capacity : int
+        Most directions.
+    n_penalised : int
+        Most penalised atoms, each of which takes a coordinate; 0 without a penalty.
+    """
+
+    def __init__(self, n_rows: int, capacity: int, n_penalised: int = 0, n_threads: int | None = None):
         self.size = 0
-        self._V = np.empty((capacity, n_rows))
+        self.n_rows = n_rows
+        self.n_coordinates = 0
+        self.n_threads = n_threads
+        self._vectors = np.empty((capacity, n_rows + n_penalised))
         self._R = np.zeros((capacity, capacity))
-        self._L = np.zeros((capacity, capacity)) if penalised else None
+        self._C = np.zeros((n_penalised, n_penalised))
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """The directions in full, shape (size, n_rows + n_penalised)."""
+        return self._vectors[: self.size]
 
     @property
     def V(self) -> np.ndarray:
         """Sample values of the directions, shape (size, n_rows)."""
-        return self._V[: self.size]
+        return self.vectors[:, : self.n_rows]
 
     @property
     def R(self) -> np.ndarray:
         """The triangular factor, shape (size, size)."""
         return self._R[: self.size, : self.size]
 
-    @property
-    def L(self) -> np.ndarray | None:
-        """The penalty between picked atoms, shape (size, size)."""
-        return None if self._L is None else self._L[: self.size, : self.size]
+    def lift(self, columns: np.ndarray, between: np.ndarray | None, own: np.ndarray) -> np.ndarray:
+        """Vectors of atoms from their sample values, shape (n_columns, n_rows + n_penalised).
 
-    def project(self, columns: np.ndarray, between: np.ndarray | None) -> np.ndarray:
-        """`p` for several atoms at once, shape (size, n_columns): one matrix product over the basis.
-
-        `between` holds the penalty between picked atoms (rows) and these atoms (columns).
+        `between` holds L between the penalised atoms of the basis (rows) and these (columns), None for zeros; `own`
+        their own entries of L. An atom's part of its own takes the next free coordinate.
         """
-        p = self.V @ columns.T
-        if between is not None and self.size:
-            p += self._back(between)
-        return p
+        if not self._C.size:
+            return columns
+        vectors = np.zeros((len(columns), self._vectors.shape[1]))
+        vectors[:, : self.n_rows] = columns
+        coordinates = vectors[:, self.n_rows :]
+        m = self.n_coordinates
+        left = own
+        if between is not None and m:
+            # One right-hand side at a time: LAPACK may round several of them in another way, and what an atom is
+            # must not depend on what it is looked at with.
+            factor = np.asfortranarray(self._C[:m, :m])
+            for j, column in enumerate(between.T):
+                coordinates[j, :m] = dtrsv(factor, column, trans=1)
+            left = own - np.einsum("ij,ij->i", coordinates, coordinates)
+        coordinates[:, m] = np.sqrt(np.maximum(left, PIVOT_FLOOR * own))
+        return vectors
+
+    def project(self, vectors: np.ndarray) -> np.ndarray:
+        """`p` for several atoms at once, shape (size, n_vectors): one read of the basis."""
+        return _native.stored_rmatvec(self.vectors, vectors, n_threads=self.n_threads).T
 
     def weights(self, b: np.ndarray) -> np.ndarray:
-        """Weights of the picked atoms for coefficients `b` of the directions: R^{-1} b."""
+        """Weights of the atoms for coefficients `b` of the directions: R^{-1} b."""
         return solve_triangular(self.R, b, check_finite=False) if self.size else b
 
-    def _back(self, x: np.ndarray) -> np.ndarray:
-        return solve_triangular(self.R, x, trans="T", check_finite=False)
-
-    def orthogonalise(
-        self, column: np.ndarray, p: np.ndarray, inner: float, between: np.ndarray | None, own_penalty: float
-    ) -> Direction | None:
+    def orthogonalise(self, vector: np.ndarray, p: np.ndarray) -> Direction | None:
         """Return what is new in an atom, or None where that is nothing but rounding.
 
-        Parameters
-        ----------
-        column : sample values of the atom
-        p : its products with the directions, as `project` gives them
-        inner : <atom, atom>
-        between : penalty between picked atoms and this one, or None
-        own_penalty : the atom's own entry of L
+        `p` are the atom's products with the directions, as `project` gives them.
 
         Notes
         -----
         Classical Gram-Schmidt, repeated until a sweep no longer shortens the vector by more than 1/sqrt(2). A sweep
-        subtracts `p` and, in the same read of V, projects what is left, so k sweeps read V k + 1 times, not 2k.
+        subtracts `p` and, in the same read of the basis, projects what is left: k sweeps read it k + 1 times, not 2k.
         """
-        z = column.copy()
+        z = vector.copy()
         total = np.zeros_like(p)
-        length = np.sqrt(inner)
-        floor = np.sqrt(DEPENDENT * inner)
-        for sweep in range(1, MAX_SWEEPS + 1):
+        length = float(np.linalg.norm(vector))
+        floor = DEPENDENT**0.5 * length
+        for _ in range(MAX_SWEEPS):
             before, total = length, total + p
-            z, p, squared = self._sweep(z, p)
-            if self._L is not None:
-                q, left, squared_penalty = self._penalty_left(total, between, own_penalty)
-                p, squared = p + left, squared + squared_penalty
-            length = np.sqrt(max(squared, 0.0))
+            p, squared = _native.sweep(self.vectors, p, z, self.n_threads)
+            length = squared**0.5
             if length <= floor:
                 return None
             if length > REORTHOGONALISE_BELOW * before:
-                return Direction(float(length), total, z, sweep)
+                return Direction(length, total, z)
         return None
 
-    def _sweep(self, z: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Subtract `p` from z in place; return z, its products with V, and its squared length."""
-        after = np.zeros_like(p)
-        squared = 0.0
-        for start in range(0, len(z), CHUNK_ROWS):
-            rows = slice(start, start + CHUNK_ROWS)
-            part = z[rows]
-            if self.size:
-                V = self.V[:, rows]
-                part -= p @ V
-                after += V @ part
-            squared += float(part @ part)
-        return z, after, squared
-
-    def _penalty_left(
-        self, p: np.ndarray, between: np.ndarray | None, own_penalty: float
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """The penalty's share after subtracting `p`: weights q, products with the directions, squared length."""
-        assert self._L is not None
-        if not self.size:
-            return p, p, own_penalty
-        cross = np.zeros(self.size) if between is None else between
-        q = self.weights(p)
-        Lq = self.L @ q
-        squared = own_penalty - 2 * float(q @ cross) + float(q @ Lq)
-        return q, self._back(cross - Lq), max(squared, 0.0)
-
-    def append(self, direction: Direction, between: np.ndarray | None, own_penalty: float) -> np.ndarray:
-        """Add a direction; return its sample values, of unit length in the inner product."""
-        t = self.size
+    def append(self, direction: Direction, coordinates: np.ndarray | None) -> np.ndarray:
+        """Add a direction, and its atom's column of C where the atom is penalised; return the unit vector."""
+        t, m = self.size, self.n_coordinates
         self._R[:t, t] = direction.p
         self._R[t, t] = direction.rho
-        np.divide(direction.values, direction.rho, out=self._V[t])
-        if self._L is not None:
-            self._L[t, t] = own_penalty
-            if between is not None:
-                self._L[:t, t] = self._L[t, :t] = between
+        np.divide(direction.vector, direction.rho, out=self._vectors[t])
+        if coordinates is not None and self._C.size:
+            self._C[: m + 1, m] = coordinates[: m + 1]
+            self.n_coordinates += 1
         self.size += 1
-        return self._V[t]
+        return self._vectors[t]

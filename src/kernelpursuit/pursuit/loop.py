@@ -85,7 +85,4 @@ def _repeat(replay: PursuitPath, k: int, selector: Selector) -> None:
         if when == k:
             selector.skip(dependent)
     if not selector.force(int(replay.atom[k])):
-        raise ValueError(
-            "warm_start=True found an atom of the last fit to be numerically dependent on these rows; "
-            "fit the same X and y, or set warm_start=False."
-        )
+        raise RuntimeError(f"Atom {replay.atom[k]} could not be added again, though an earlier fit had; please report.")

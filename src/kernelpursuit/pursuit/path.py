@@ -67,7 +67,7 @@ class PursuitPath:
         return self.n_atoms
 
     def check_size(self, k: Any) -> int:
-        """Return `k` as a number of atoms on this path, counted from the end where negative."""
+        """Return `k` if it is a number of atoms on this path."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             raise ValueError(f"k={k!r} is not usable; give a whole number of atoms.")
         if not 0 <= k <= self.n_atoms:

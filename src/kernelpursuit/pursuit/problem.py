@@ -1,4 +1,4 @@
-"""The problem as the loop sees it: which rows, which atoms, scaled targets; and the way back to the caller's numbers."""
+"""The problem as the loop sees it (rows, atoms, scaled targets), and the way back to the caller's numbers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary import Dictionary, KernelAtoms, Union
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.selection import resolve_candidates
 from kernelpursuit.stopping import StoppingRule
+
+# Beyond this size, or its inverse, sums of squares of the targets leave the range of float64.
+SMALLEST_TARGET = 1e-152
 
 
 @dataclass
@@ -52,20 +56,12 @@ class Problem:
         skipped = [(k, int(numbers[atom])) for k, atom in path.skipped]
         return replace(path, atom=numbers[path.atom], skipped=skipped)
 
-    def renumber(self, path: PursuitPath, atoms: Dictionary) -> PursuitPath:
-        """Return a path of an earlier fit, to `atoms`, with those numbered as in the searched dictionary."""
-        known = np.arange(self.dictionary.n_atoms) if self.numbers is None else self.numbers
-        skipped_atoms = np.array([atom for _, atom in path.skipped], dtype=np.intp)
-        offered = np.isin(np.concatenate([path.atom, skipped_atoms]), known).all()
-        picked = np.searchsorted(known, path.atom)
-        if not offered or not self.dictionary.take(picked).same_atoms(atoms):
-            raise ValueError(
-                "warm_start=True extends the last fit, but X, the kernel, gamma or the candidates are no longer "
-                "what they were; fit the same data, or set warm_start=False."
-            )
-        places = np.searchsorted(known, skipped_atoms)
-        skipped = [(k, int(place)) for (k, _), place in zip(path.skipped, places)]
-        return replace(path, atom=picked, skipped=skipped)
+    def renumber(self, path: PursuitPath) -> PursuitPath:
+        """Return a path of an earlier fit of the same problem with atoms numbered as in the searched dictionary."""
+        if self.numbers is None:
+            return path
+        skipped = [(k, int(np.searchsorted(self.numbers, atom))) for k, atom in path.skipped]
+        return replace(path, atom=np.searchsorted(self.numbers, path.atom), skipped=skipped)
 
 
 def pose(
@@ -86,6 +82,10 @@ def pose(
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
     held = _held_out_rows(given, rule.validation_fraction(), seed)
+    given_rows = rule.validation_set()
+    held_out = None if given_rows is None else check_held_out(given_rows, X.shape[1], y.shape[1])
+    if held.any():
+        held_out = X[held], y[held].T, given[held]
     counts = np.where(held, 0.0, given)
     kept = np.flatnonzero(counts)
     whole = dictionary.resolve(X, gamma, None if sample_weight is None and not held.any() else counts)
@@ -93,8 +93,10 @@ def pose(
     numbers = _numbers_searched(whole, subset, kept, n_rows)
     searched = whole if numbers is None else whole.take(numbers)
     if len(kept) < n_rows and searched.training_rows is not None:
+        place = np.full(n_rows, -1)
+        place[kept] = np.arange(len(kept))
         rows = searched.training_rows
-        searched.training_rows = np.where(rows < 0, -1, np.searchsorted(kept, rows))
+        searched.training_rows = np.where(rows < 0, -1, place[rows])
     all_kept = len(kept) == n_rows
     y_kept = y if all_kept else y[kept]
     weights = None if sample_weight is None else counts[kept]
@@ -108,7 +110,7 @@ def pose(
         targets=np.ascontiguousarray((y_kept * scale).T) * root,
         scale=scale,
         fixed=root[None, :] if fit_intercept else np.empty((0, len(root))),
-        held_out=_held_out(X, y, given, held, rule),
+        held_out=held_out,
         n_looked_at=n_looked_at,
     )
 
@@ -116,7 +118,9 @@ def pose(
 def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
     """Refuse a `gamma` that no kernel would take, since every one carries its own."""
     parts = dictionary.parts if isinstance(dictionary, Union) else [dictionary]
-    takers = [p for p in parts if isinstance(p, KernelAtoms) and isinstance(p.kernel, Kernel) and p.kernel.gamma is None]
+    takers = [
+        p for p in parts if isinstance(p, KernelAtoms) and isinstance(p.kernel, Kernel) and p.kernel.gamma is None
+    ]
     if not takers and not (isinstance(gamma, str) and gamma == "scale"):
         raise ValueError(
             f"gamma={gamma!r} would be ignored, since no kernel of the dictionary is without a width of its own; "
@@ -138,42 +142,53 @@ def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int) -> np
         return held
     usable = np.flatnonzero(weights)
     if len(usable) < 2:
-        raise ValueError("stop='validation' needs at least two rows to hold some out; give more rows or Validation(X, y).")
+        raise ValueError(
+            "stop='validation' needs at least two rows to hold some out; give more rows or Validation(X, y)."
+        )
     n_held = min(max(1, round(fraction * len(usable))), len(usable) - 1)
     held[np.random.default_rng([seed, 1]).choice(usable, size=n_held, replace=False)] = True
     return held
 
 
-def _held_out(
-    X: Any, y: np.ndarray, weights: np.ndarray, held: np.ndarray, rule: StoppingRule
-) -> tuple[Any, np.ndarray, np.ndarray] | None:
-    given = rule.validation_set()
-    if given is None:
-        return (X[held], y[held].T, weights[held]) if held.any() else None
-    X_val, y_val, w_val = given
-    X_val = sp.csr_array(X_val) if sp.issparse(X_val) else np.asarray(X_val)
-    y_val = np.asarray(y_val, dtype=np.float64)
-    y_val = y_val[:, None] if y_val.ndim == 1 else y_val
-    if X_val.ndim != 2 or X_val.shape[1] != X.shape[1] or y_val.shape != (X_val.shape[0], y.shape[1]):
+def check_held_out(given: tuple[Any, Any, Any], n_features: int, n_targets: int) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return rows, targets of shape (n_targets, n_rows) and weights of a rule's held-out set, checked."""
+    X, y, weights = given
+    X = sp.csr_array(X) if sp.issparse(X) else as_floats("Validation's X", X)
+    y = as_floats("Validation's y", y).astype(np.float64, copy=False)
+    y = y[:, None] if y.ndim == 1 else y
+    if X.ndim != 2 or X.shape[0] == 0 or X.shape[1] != n_features or y.shape != (X.shape[0], n_targets):
         raise ValueError(
-            f"Validation has X of shape {X_val.shape} and y of shape {y_val.shape}, which do not match the training "
-            f"data's {X.shape[1]} features and {y.shape[1]} targets."
+            f"Validation has X of shape {X.shape} and y of shape {y.shape}, which do not match the training data's "
+            f"{n_features} features and {n_targets} target{'s' * (n_targets != 1)}; give matching rows."
         )
-    w_val = np.ones(len(y_val)) if w_val is None else np.asarray(w_val, dtype=np.float64)
-    if X_val.shape[0] == 0 or not (w_val.shape == (len(y_val),) and (w_val >= 0).all() and w_val.any()):
-        raise ValueError("Validation needs at least one row and, where given, one non-negative weight for each.")
-    return X_val, y_val.T, w_val
+    check_finite("Validation's X", X)
+    check_finite("Validation's y", y)
+    if weights is None:
+        return X, y.T, np.ones(len(y))
+    return X, y.T, check_weights(weights, len(y), "Validation's sample_weight")
 
 
-def _numbers_searched(
-    whole: Dictionary, subset: np.ndarray | None, kept: np.ndarray, n_rows: int
-) -> np.ndarray | None:
+def check_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> np.ndarray:
+    """Return sample weights as an array: finite, none negative, not all zero."""
+    weights = as_floats(name, sample_weight).astype(np.float64, copy=False)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(f"{name} has shape {weights.shape}; give one weight for each of the {n_rows} rows.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(f"{name} holds negative or non-finite values; give weights of at least 0.")
+    if not weights.any():
+        raise ValueError(f"{name} is zero for every row; give at least one row a positive weight.")
+    return weights
+
+
+def _numbers_searched(whole: Dictionary, subset: np.ndarray | None, kept: np.ndarray, n_rows: int) -> np.ndarray | None:
     """Atoms to search: those of the subset whose training row, if they have one, is kept."""
     if subset is None and len(kept) == n_rows:
         return None
     numbers = np.arange(whole.n_atoms) if subset is None else subset
     rows = whole.training_rows
-    if rows is None or len(kept) == n_rows:
+    if rows is None or len(kept) == n_rows or not whole.follows_rows:
         return numbers
     numbers = numbers[(rows[numbers] < 0) | np.isin(rows[numbers], kept)]
     if not len(numbers):
@@ -183,5 +198,11 @@ def _numbers_searched(
 
 def _power_of_two(y: np.ndarray) -> float:
     """The power of two that brings the largest target to between 1/2 and 1."""
-    largest = np.abs(y).max(initial=0.0)
-    return float(np.ldexp(1.0, -int(np.frexp(largest)[1]))) if largest > 0 else 1.0
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest == 0:
+        return 1.0
+    if not SMALLEST_TARGET <= largest <= 1 / SMALLEST_TARGET:
+        raise ValueError(
+            f"y is of the size {largest:.1g}, whose square is out of range; multiply y by a constant first."
+        )
+    return float(np.ldexp(1.0, -int(np.frexp(largest)[1])))

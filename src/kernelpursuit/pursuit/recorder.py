@@ -18,7 +18,13 @@ class Monitor:
     """Follows the error on held-out rows: the values of every direction there, by the recurrence of the basis."""
 
     def __init__(
-        self, dictionary: Dictionary, X: Any, targets: np.ndarray, weights: np.ndarray, capacity: int, scale: float
+        self,
+        dictionary: Dictionary,
+        X: Any,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        capacity: int,
+        scale: float,
     ):
         self.dictionary = dictionary
         self.rows = dictionary.rows(X)

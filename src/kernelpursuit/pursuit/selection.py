@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,24 @@ from kernelpursuit.pursuit.state import PursuitState, Shortlist
 
 # Scores this close (relative) count as equal, so that rounding does not break a tie: the lowest atom number does.
 TIE = 1e-12
-# How many of the best float32 scores are computed again in float64 before one is picked.
-N_RECHECKED = 8
+# How many of the best running scores are computed again before one is picked, by whether they are float64; twice as
+# many each time that all of them turn out to be dependent.
+N_RECHECKED = {True: 1, False: 8}
+MOST_RECHECKED = 512
 # An atom is worth nothing when its squared correlation is below what rounding leaves of it.
 WORTHLESS = (8 * np.finfo(np.float64).eps) ** 2
 
 NOTHING_TO_GAIN = "no atom lowers the cost any more"
 DEPENDENT_ONLY = "every atom left is numerically dependent on the picked ones"
 ALL_PICKED = "every atom has been picked"
+
+
+class Outcome(Enum):
+    """What came of looking at a few atoms."""
+
+    ADDED = "one of them was added"
+    WORTHLESS = "none is worth adding"
+    DEPENDENT = "all are numerically dependent on the picked ones"
 
 
 def _squares(u: np.ndarray) -> np.ndarray:
@@ -88,37 +99,37 @@ class Selector:
             if not len(atoms):
                 break
             outcome = self._try(self.state.examine(atoms))
-            if outcome is not False:
-                return outcome
+            if outcome is not Outcome.DEPENDENT:
+                return None if outcome is Outcome.ADDED else NOTHING_TO_GAIN
         return DEPENDENT_ONLY
 
     def force(self, atom: int) -> bool:
         """Add a given atom (one that an earlier fit picked)."""
-        return self._try(self.state.examine(np.array([atom])), always=True) is None
+        return self._try(self.state.examine(np.array([atom])), always=True) is Outcome.ADDED
 
-    def skip(self, atom: int) -> None:
+    def skip(self, atom: int | np.integer) -> None:
         """Leave an atom out for good, since it is numerically dependent on the picked ones."""
         self.alive[atom] = False
         self.skipped.append((len(self.state.atoms), int(atom)))
 
-    def _try(self, shortlist: Shortlist, always: bool = False) -> str | bool | None:
-        """Add the best of a shortlist. None: added; a reason: nothing is worth it; False: all are dependent."""
+    def _try(self, shortlist: Shortlist, always: bool = False) -> Outcome:
+        """Add the best of a shortlist, if it is worth it (or `always`)."""
         scores = self._score(shortlist)
         scores[shortlist.a <= DEPENDENT * shortlist.inner] = -np.inf
-        for k in np.flatnonzero(np.isneginf(scores)):
-            self.skip(shortlist.atoms[k])
+        for atom in shortlist.atoms[np.isneginf(scores)]:
+            self.skip(atom)
         while (best := scores.max()) > -np.inf:
             k = int(np.flatnonzero(scores >= best * (1 - TIE))[0])
             if not always and self._is_worthless(shortlist, k):
-                return NOTHING_TO_GAIN
+                return Outcome.WORTHLESS
             if self.state.add(shortlist, k):
                 self.alive[shortlist.atoms[k]] = False
                 if self.scores is not None:
                     self.scores.added()
-                return None
+                return Outcome.ADDED
             self.skip(shortlist.atoms[k])
             scores[k] = -np.inf
-        return False
+        return Outcome.DEPENDENT
 
     def _score(self, shortlist: Shortlist) -> np.ndarray:
         if self.selection in SCORES:
@@ -141,7 +152,7 @@ class Selector:
     def _propose(self, attempt: int) -> np.ndarray:
         """Atoms to look at in earnest, ascending."""
         if self.scores is not None:
-            return self._best_running()
+            return self._best_running(attempt)
         left = np.flatnonzero(self.alive)
         if self.selection == "residual" and self.n_looked_at is None:
             return left[[np.argmax(self._squared_residuals()[left])]] if len(left) else left
@@ -149,22 +160,22 @@ class Selector:
         n_drawn = 1 if self.selection == "random" else min(self.n_looked_at or 1, len(left))
         return np.sort(generator.choice(left, size=min(n_drawn, len(left)), replace=False))
 
-    def _best_running(self) -> np.ndarray:
-        """The atoms with the best running scores: one where those are float64, else a few to check again."""
+    def _best_running(self, attempt: int) -> np.ndarray:
+        """The atoms with the best running scores, to be looked at again."""
         assert self.scores is not None
         self.scores.update()
-        scores, noise = self.scores, self.scores.noise
+        scores, exact = self.scores, self.state.engine.is_exact
         # Below the noise a is not known, only that it is small: the floor keeps such atoms from looking splendid.
-        values = SCORES[self.selection](scores.u, np.maximum(scores.a, noise), scores.inner)
-        exact = self.state.engine.is_exact
-        usable = self.alive & (scores.a > DEPENDENT * scores.inner if exact else scores.inner > 0)
-        values = np.where(usable, values, -np.inf)
-        best = values.max()
-        if np.isneginf(best):
-            return np.zeros(0, dtype=int)
+        values = SCORES[self.selection](scores.u, np.maximum(scores.a, scores.noise), scores.inner)
         if exact:
-            return np.flatnonzero(values >= best * (1 - TIE))[:1]
-        n_wanted = min(N_RECHECKED, int(usable.sum()))
+            for atom in np.flatnonzero(self.alive & (scores.a <= DEPENDENT * scores.inner)):
+                self.skip(atom)
+        values = np.where(self.alive, values, -np.inf)
+        n_wanted = min(N_RECHECKED[exact] << min(attempt, 10), MOST_RECHECKED, int(self.alive.sum()))
+        if n_wanted == 0:
+            return np.zeros(0, dtype=int)
+        if n_wanted == 1:
+            return np.flatnonzero(values >= values.max() * (1 - TIE))[:1]
         threshold = np.partition(values, -n_wanted)[-n_wanted]
         above = np.flatnonzero(values > threshold)
         level = np.flatnonzero(values == threshold)[: n_wanted - len(above)]
@@ -197,5 +208,6 @@ def _check_subset(candidates: Any, n_atoms: int) -> np.ndarray:
             "or a list of atom numbers."
         )
     if subset.min() < 0 or subset.max() >= n_atoms:
-        raise ValueError(f"candidates names atom {subset.max()}, but there are {n_atoms} (numbered from 0).")
+        wrong = subset.min() if subset.min() < 0 else subset.max()
+        raise ValueError(f"candidates names atom {wrong}, but there are {n_atoms} (numbered from 0).")
     return np.unique(subset)

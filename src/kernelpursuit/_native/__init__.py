@@ -1,0 +1,44 @@
+"""Kernel blocks and products with them, in C++ where it was built and in NumPy elsewhere.
+
+A kernel is ``(kind, p0, p1)`` on inputs that already carry their feature scales. With ``s = ||x - c||^2``,
+``t = x . c``, ``r = sqrt(2 s)``:
+
+==================== ======================================= ==========================
+kind                 value                                   parameters
+==================== ======================================= ==========================
+rbf                  exp(-s)
+laplacian            exp(-sum_k abs(x_k - c_k))
+matern12             exp(-r)
+matern32             (1 + sqrt(3) r) exp(-sqrt(3) r)
+matern52             (1 + sqrt(5) r + 5 r^2/3) exp(-sqrt(5) r)
+rational_quadratic   (1 + s / p0)^(-p0)                      p0 > 0
+polynomial           (t + p0)^p1                             p1 a positive whole number
+linear               t
+sigmoid              tanh(t + p0)                            p0
+==================== ======================================= ==========================
+
+Inputs are float32 or float64 (the same for rows and centres), of any memory order, and are never changed.
+Kernel values have the inputs' type; sums are accumulated and returned in float64. In C++ a kernel value has
+the same bits in every operation, and a sum has the same bits for any number of threads, atoms or other
+vectors, stored or not.
+
+The environment variable ``KERNELPURSUIT_BACKEND`` ("native" or "numpy") chooses the backend when this module
+is imported, and ``KERNELPURSUIT_ISA`` lowers the instruction set of the native one.
+"""
+
+from kernelpursuit._native.backend import BACKEND, ISA, max_threads, warn_once_if_slow
+from kernelpursuit._native.operations import KINDS, block, matvec, rmatvec, sqnorms, stored_rmatvec, sweep
+
+__all__ = [
+    "BACKEND",
+    "ISA",
+    "KINDS",
+    "block",
+    "matvec",
+    "max_threads",
+    "rmatvec",
+    "sqnorms",
+    "stored_rmatvec",
+    "sweep",
+    "warn_once_if_slow",
+]

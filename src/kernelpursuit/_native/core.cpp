@@ -1,0 +1,273 @@
+// The Python module: which instruction set, which task on which thread, and in which order sums are added.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "parallel.hpp"
+#include "tiles.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace kp {
+namespace {
+
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Output = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
+struct Isa {
+    const char* name;
+    const Tiles<float>* f32;
+    const Tiles<double>* f64;
+
+    template <class T>
+    const Tiles<T>& tiles() const {
+        if constexpr (sizeof(T) == 4)
+            return *f32;
+        else
+            return *f64;
+    }
+};
+
+// Best first.
+const std::vector<Isa>& available() {
+    static const std::vector<Isa> isas = [] {
+        std::vector<Isa> found;
+#ifdef KP_HAVE_AVX512
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
+            found.push_back({"avx512", &avx512::tiles_f32, &avx512::tiles_f64});
+#endif
+#ifdef KP_HAVE_AVX2
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+            found.push_back({"avx2", &avx2::tiles_f32, &avx2::tiles_f64});
+#endif
+        found.push_back({"baseline", &baseline::tiles_f32, &baseline::tiles_f64});
+        return found;
+    }();
+    return isas;
+}
+
+Isa current = available().front();
+
+std::vector<std::string> isas() {
+    std::vector<std::string> names;
+    for (const Isa& isa : available()) names.emplace_back(isa.name);
+    return names;
+}
+
+void use_isa(const std::string& name) {
+    for (const Isa& isa : available())
+        if (name == isa.name) {
+            current = isa;
+            return;
+        }
+    throw nb::value_error("this machine or build does not have that instruction set");
+}
+
+Kernel kernel_of(const std::string& kind, double p0, double p1) {
+    static const char* const names[] = {"rbf",        "laplacian",          "matern12", "matern32", "matern52",
+                                        "rational_quadratic", "polynomial", "linear",   "sigmoid"};
+    for (int i = 0; i < int(std::size(names)); ++i)
+        if (kind == names[i]) return {Kind(i), p0, Index(p1)};
+    throw nb::value_error("unknown kernel");
+}
+
+Index parts(Index total, Index size) { return (total + size - 1) / size; }
+
+// Atoms of one task: enough to pay for packing the rows, few enough that centres and sums stay in cache.
+Index task_atoms(Index d, Index q) {
+    const Index most = std::min({Index(64), 4096 / std::max(q, Index(1)), 65536 / std::max(d, Index(1))});
+    return std::max(group, most / group * group);
+}
+
+template <class T>
+void block(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Output<T> out, int threads) {
+    const Kernel kernel = kernel_of(kind, p0, p1);
+    const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), atoms = task_atoms(d, 1);
+    const Index row_parts = parts(n, chunk_rows), atom_parts = parts(m, atoms);
+    const T *x = X.data(), *c = C.data();
+    T* target = out.data();
+    const Tiles<T>& tiles = current.tiles<T>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * m * (d + 10));
+    run.reserve(scratch_bytes(d, sizeof(T), 0));
+    run(row_parts * atom_parts, [&](Index task, int, void* scratch) {
+        const Index i = task / atom_parts * chunk_rows, j = task % atom_parts * atoms;
+        tiles.block(kernel, x + i * d, std::min(chunk_rows, n - i), d, c + j * d, std::min(atoms, m - j),
+                    target + j * n + i, n, scratch);
+    });
+}
+
+// Adds chunk sums in order, keeping what each addition rounds off.
+class OrderedSum {
+public:
+    explicit OrderedSum(Index size) : high_(size, 0.0), low_(size, 0.0) {}
+
+    void add(const double* term) {
+        for (std::size_t i = 0; i < high_.size(); ++i) {
+            const double sum = high_[i] + term[i], part = sum - high_[i];
+            low_[i] += (high_[i] - (sum - part)) + (term[i] - part);
+            high_[i] = sum;
+        }
+    }
+
+    void copy_to(double* out) const {
+        for (std::size_t i = 0; i < high_.size(); ++i)
+            out[i] = std::isfinite(low_[i]) ? high_[i] + low_[i] : high_[i];
+    }
+
+private:
+    std::vector<double> high_, low_;
+};
+
+// sums over rows for `width` vectors and m atoms: chunk(first row, rows, first atom, atoms, sums, scratch) fills
+// sums[t * m + j] for its rows and atoms. Chunks come in waves, so that their sums take bounded memory.
+template <class Chunk>
+void sum_over_rows(Run& run, Index n, Index m, Index width, Index atoms, double* out, Chunk chunk) {
+    const Index chunks = parts(n, chunk_rows), atom_parts = parts(m, atoms), size = width * m;
+    const Index wave = std::clamp((Index(1) << 21) / std::max(size, Index(1)), Index(1), std::max(chunks, Index(1)));
+    // With many atoms a task walks along a few chunks, which suits the memory system; with few, it takes one.
+    const Index walk = atom_parts >= 8 * run.threads() ? std::min(wave, Index(16)) : 1;
+    OrderedSum total(size);
+    std::vector<double> partial(size ? wave * size : 0);
+    for (Index first = 0; first < chunks && size; first += wave) {
+        const Index here = std::min(wave, chunks - first), walks = parts(here, walk);
+        run(walks * atom_parts, [&](Index task, int thread, void* scratch) {
+            const Index begin = task / atom_parts * walk, end = std::min(begin + walk, here);
+            const Index j = task % atom_parts * atoms;
+            for (Index w = begin; w < end && run.alive(thread); ++w) {
+                const Index i = (first + w) * chunk_rows;
+                chunk(i, std::min(chunk_rows, n - i), j, std::min(atoms, m - j), partial.data() + w * size + j, scratch);
+            }
+        });
+        for (Index w = 0; w < here; ++w) total.add(partial.data() + w * size);
+    }
+    total.copy_to(out);
+}
+
+template <class T>
+void rmatvec(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Matrix<double> V,
+             Output<double> out, int threads) {
+    const Kernel kernel = kernel_of(kind, p0, p1);
+    const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), q = V.shape(0), atoms = task_atoms(d, q);
+    const T *x = X.data(), *c = C.data();
+    const double* v = V.data();
+    double* target = out.data();
+    const Tiles<T>& tiles = current.tiles<T>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * m * (d + 10 + q));
+    run.reserve(scratch_bytes(d, sizeof(T), atoms * q * lanes));
+    sum_over_rows(run, n, m, q, atoms, target, [&](Index i, Index rows, Index j, Index count, double* sums, void* scratch) {
+        tiles.rmatvec(kernel, x + i * d, rows, d, c + j * d, count, v + i, q, n, sums, m, scratch);
+    });
+}
+
+template <class T>
+void sqnorms(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Vector<double> weights,
+             Output<double> out, int threads) {
+    const Kernel kernel = kernel_of(kind, p0, p1);
+    const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), atoms = task_atoms(d, 1);
+    const T *x = X.data(), *c = C.data();
+    const double* w = weights.shape(0) ? weights.data() : nullptr;
+    double* target = out.data();
+    const Tiles<T>& tiles = current.tiles<T>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * m * (d + 10));
+    run.reserve(scratch_bytes(d, sizeof(T), atoms * lanes));
+    sum_over_rows(run, n, m, 1, atoms, target, [&](Index i, Index rows, Index j, Index count, double* sums, void* scratch) {
+        tiles.sqnorms(kernel, x + i * d, rows, d, c + j * d, count, w ? w + i : nullptr, sums, scratch);
+    });
+}
+
+template <class T>
+void stored_rmatvec(Matrix<T> block, Matrix<double> V, Output<double> out, int threads) {
+    const Index m = block.shape(0), n = block.shape(1), q = V.shape(0);
+    const T* b = block.data();
+    const double* v = V.data();
+    double* target = out.data();
+    const Tiles<T>& tiles = current.tiles<T>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * m * (2 + q));
+    sum_over_rows(run, n, m, q, group, target, [&](Index i, Index rows, Index j, Index count, double* sums, void*) {
+        tiles.stored(b + j * n + i, n, rows, count, v + i, q, n, sums, m);
+    });
+}
+
+// One Gram-Schmidt sweep: subtracts p from z in place, fills after[t] = V_t' z, returns z' z.
+double sweep(Matrix<double> V, Vector<double> p, Output<double> z, Output<double> after, int threads) {
+    const Index m = V.shape(0), n = V.shape(1), size = m + 1, chunks = parts(n, chunk_rows);
+    const double *v = V.data(), *given = p.data();
+    double *target = z.data(), *products = after.data();
+    const Tiles<double>& tiles = current.tiles<double>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * m * 4);
+    run.reserve(size * lanes * Index(sizeof(double)));
+    std::vector<double> partial(chunks * size);
+    run(chunks, [&](Index task, int, void* scratch) {
+        const Index i = task * chunk_rows;
+        tiles.sweep(v + i, n, std::min(chunk_rows, n - i), m, given, target + i, partial.data() + task * size, scratch);
+    });
+    OrderedSum total(size);
+    for (Index task = 0; task < chunks; ++task) total.add(partial.data() + task * size);
+    std::vector<double> sums(size);
+    total.copy_to(sums.data());
+    std::copy(sums.begin(), sums.end() - 1, products);
+    return sums.back();
+}
+
+template <class T>
+void matvec(const std::string& kind, double p0, double p1, Matrix<T> X, Matrix<T> C, Matrix<double> coef,
+            Output<double> out, int threads) {
+    const Kernel kernel = kernel_of(kind, p0, p1);
+    const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), q = coef.shape(1);
+    const T *x = X.data(), *c = C.data();
+    const double* w = coef.data();
+    double* target = out.data();
+    const Tiles<T>& tiles = current.tiles<T>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * m * (d + 10 + q));
+    run.reserve(scratch_bytes(d, sizeof(T), q * pass_rows(d, sizeof(T))));
+    // Whole passes of rows, and enough tasks to keep every thread busy to the end.
+    const Index pass = pass_rows(d, sizeof(T));
+    const Index rows = pass * std::clamp(n / (pass * 8 * run.threads()), Index(1), std::max(Index(1), 1024 / pass));
+    std::fill(target, target + n * q, 0.0);
+    run(parts(n, rows), [&](Index task, int thread, void* scratch) {
+        const Index i = task * rows;
+        for (Index j = 0; j < m && run.alive(thread); j += chunk_atoms)
+            tiles.matvec(kernel, x + i * d, std::min(rows, n - i), d, c + j * d, std::min(chunk_atoms, m - j), w + j * q,
+                         q, target + i * q, scratch);
+    });
+}
+
+template <class T>
+void bind(nb::module_& module) {
+    module.def("block", &block<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "out"_a, "n_threads"_a);
+    module.def("matvec", &matvec<T>, "kind"_a, "p0"_a, "p1"_a, "X"_a, "C"_a, "coef"_a, "out"_a, "n_threads"_a);
+    module.def("rmatvec", &rmatvec<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "V"_a, "out"_a, "n_threads"_a);
+    module.def("sqnorms", &sqnorms<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "weights"_a, "out"_a, "n_threads"_a);
+    module.def("stored_rmatvec", &stored_rmatvec<T>, "block"_a, "V"_a, "out"_a, "n_threads"_a);
+}
+
+}  // namespace
+}  // namespace kp
+
+NB_MODULE(_core, module) {
+    module.doc() = "Kernel blocks and products with them; use kernelpursuit._native, which checks its arguments.";
+    kp::bind<float>(module);
+    kp::bind<double>(module);
+    module.def("sweep", &kp::sweep, "V"_a, "p"_a, "z"_a, "after"_a, "n_threads"_a);
+    module.def("max_threads", &kp::max_threads);
+    module.def("isas", &kp::isas);
+    module.def("use_isa", &kp::use_isa, "name"_a);
+}

@@ -1,0 +1,138 @@
+"""The native core's operations in NumPy: same signatures, same sums, several times slower.
+
+Used where the core was not built and where ``KERNELPURSUIT_BACKEND=numpy`` asks for it. Works in tiles of
+bounded memory whose size does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+Array = NDArray[Any]
+
+KINDS = (
+    "rbf",
+    "laplacian",
+    "matern12",
+    "matern32",
+    "matern52",
+    "rational_quadratic",
+    "polynomial",
+    "linear",
+    "sigmoid",
+)
+
+# Elements of a tile. A kernel takes a few float64 arrays of that size on the way: about 32 MB in all.
+_TILE = 1 << 19
+_CHUNK_ROWS = 2048
+
+
+def max_threads() -> int:
+    """Return how many threads the native core would use here."""
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _values(kind: str, p0: float, p1: float, C: Array, X: Array) -> Array:
+    """Return the kernel's values at centres and rows, atom by atom, in the inputs' type."""
+    return kernel_map(kind, p0, p1, _arguments(kind, C.astype(np.float64), X.astype(np.float64))).astype(X.dtype)
+
+
+def _arguments(kind: str, C: Array, X: Array) -> Array:
+    """Return what the formula of a kernel is a function of: products, or sums of absolute or squared differences."""
+    if kind in ("polynomial", "linear", "sigmoid"):
+        return np.einsum("jk,ik->ji", C, X) if X.shape[1] < 3 else C @ X.T
+    with np.errstate(over="ignore"):
+        return cdist(C, X, "cityblock" if kind == "laplacian" else "sqeuclidean")
+
+
+def kernel_map(kind: str, p0: float, p1: float, arguments: Array) -> Array:
+    """Return the kernel's values for products x·c, sums of |x - c| (Laplacian), or sums of squared differences."""
+    # Overflow to infinity and underflow to 0 are the right values, as in the native core.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if kind == "linear":
+            return arguments
+        if kind == "sigmoid":
+            return np.tanh(arguments + p0)
+        if kind == "polynomial":
+            return (arguments + p0) ** int(p1)
+        if kind in ("rbf", "laplacian"):
+            return np.exp(-arguments)
+        if kind == "rational_quadratic":
+            u = np.minimum(arguments / p0, np.finfo(np.float64).max)
+            return np.where(np.isinf(arguments), 0.0, np.exp(-p0 * np.log1p(u)))
+        a = np.sqrt({"matern12": 2.0, "matern32": 6.0, "matern52": 10.0}[kind] * arguments)
+        np.minimum(a, 1e4, out=a)
+        if kind == "matern12":
+            return np.exp(-a)
+        return (1 + a if kind == "matern32" else 1 + a + a * a / 3) * np.exp(-a)
+
+
+def _tiles(n: int, m: int, rows: int = _CHUNK_ROWS) -> Iterator[tuple[slice, slice]]:
+    """Yield (rows, atoms) of every tile; rows advance slowest, always in the same chunks."""
+    atoms = max(1, _TILE // rows)
+    for i in range(0, n, rows):
+        for j in range(0, m, atoms):
+            yield slice(i, min(i + rows, n)), slice(j, min(j + atoms, m))
+
+
+def block(kind: str, p0: float, p1: float, C: Array, X: Array, out: Array, n_threads: int) -> None:
+    """Fill ``out[j, i] = k(x_i, c_j)``."""
+    for rows, atoms in _tiles(len(X), len(C)):
+        out[atoms, rows] = _values(kind, p0, p1, C[atoms], X[rows])
+
+
+def matvec(kind: str, p0: float, p1: float, X: Array, C: Array, coef: Array, out: Array, n_threads: int) -> None:
+    """Fill ``out[i, t] = sum_j k(x_i, c_j) coef[j, t]``."""
+    out[:] = 0.0
+    for rows, atoms in _tiles(len(X), len(C)):
+        values = _values(kind, p0, p1, C[atoms], X[rows])
+        out[rows] += values.T.astype(np.float64) @ coef[atoms]
+
+
+def rmatvec(kind: str, p0: float, p1: float, C: Array, X: Array, V: Array, out: Array, n_threads: int) -> None:
+    """Fill ``out[t, j] = sum_i k(x_i, c_j) V[t, i]``."""
+    out[:] = 0.0
+    for rows, atoms in _tiles(len(X), len(C)):
+        values = _values(kind, p0, p1, C[atoms], X[rows])
+        out[:, atoms] += V[:, rows] @ values.T.astype(np.float64)
+
+
+def sqnorms(kind: str, p0: float, p1: float, C: Array, X: Array, weights: Array, out: Array, n_threads: int) -> None:
+    """Fill ``out[j] = sum_i w_i k(x_i, c_j)^2``; no weights are weights of 1."""
+    out[:] = 0.0
+    for rows, atoms in _tiles(len(X), len(C)):
+        values = _values(kind, p0, p1, C[atoms], X[rows]).astype(np.float64)
+        values *= values
+        out[atoms] += values @ weights[rows] if len(weights) else values.sum(axis=1)
+
+
+def stored_rmatvec(block: Array, V: Array, out: Array, n_threads: int) -> None:
+    """Fill ``out[t, j] = sum_i block[j, i] V[t, i]``."""
+    m, n = block.shape
+    out[:] = 0.0
+    for rows, atoms in _tiles(n, m):
+        out[:, atoms] += V[:, rows] @ block[atoms, rows].T.astype(np.float64)
+
+
+def sweep(V: Array, p: Array, z: Array, after: Array, n_threads: int) -> float:
+    """Subtract ``p @ V`` from `z` in place, fill ``after = V @ z``, and return ``z @ z``."""
+    after[:] = 0.0
+    squared = 0.0
+    for start in range(0, len(z), _CHUNK_ROWS):
+        rows = slice(start, start + _CHUNK_ROWS)
+        part = z[rows]
+        part -= p @ V[:, rows]
+        after += V[:, rows] @ part
+        squared += float(part @ part)
+    return squared

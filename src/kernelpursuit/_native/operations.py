@@ -1,0 +1,248 @@
+"""The operations: arguments checked, made contiguous, and handed to the chosen implementation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelpursuit._native import numpy_twin
+from kernelpursuit._native.backend import implementation, resolve_threads
+
+Kernel = tuple[str, float, float]
+Floats = NDArray[np.float32] | NDArray[np.float64]
+
+KINDS = numpy_twin.KINDS
+
+
+def _check_kernel(kernel: Kernel) -> Kernel:
+    """Return the three parts of the kernel, checked."""
+    try:
+        kind, p0, p1 = kernel
+        p0, p1 = float(p0), float(p1)
+    except (TypeError, ValueError):
+        raise ValueError(f"kernel={kernel!r} is not usable; give (kind, p0, p1).") from None
+    if kind not in KINDS:
+        raise ValueError(f"kernel kind {kind!r} is not known; use one of {', '.join(KINDS)}.")
+    if kind == "rational_quadratic" and not 0 < p0 < math.inf:
+        raise ValueError(f"p0={p0!r} is not usable for the rational quadratic kernel; give a number above 0.")
+    if kind == "polynomial" and not (1 <= p1 < 2**31 and p1 == int(p1)):
+        raise ValueError(f"p1={p1!r} is not usable for the polynomial kernel; give a positive whole number.")
+    if kind in ("polynomial", "sigmoid") and not math.isfinite(p0):
+        raise ValueError(f"p0={p0!r} is not usable for the {kind} kernel; give a finite number.")
+    return kind, p0, p1
+
+
+def _check_matrix(name: str, value: ArrayLike, double: bool = False) -> Any:
+    """Return `value` as a C-contiguous matrix of floats (of float64 if `double`)."""
+    array = np.asarray(value)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has {array.ndim} dimensions; give a matrix.")
+    if double:
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} has type {array.dtype}; give real numbers.")
+        return np.require(array, np.float64, ["C", "A"])
+    if array.dtype not in (np.float32, np.float64):
+        raise ValueError(f"{name} has type {array.dtype}; give float32 or float64.")
+    return np.require(array, requirements=["C", "A"])
+
+
+def _check_pair(X: ArrayLike, C: ArrayLike) -> tuple[Any, Any]:
+    x, c = _check_matrix("X", X), _check_matrix("C", C)
+    if x.dtype != c.dtype:
+        raise ValueError(f"X has type {x.dtype} and C has {c.dtype}; give both the same.")
+    if x.shape[1] != c.shape[1]:
+        raise ValueError(f"X has {x.shape[1]} features and C has {c.shape[1]}; give both the same.")
+    return x, c
+
+
+def _check_length(name: str, what: str, length: int, expected: int) -> None:
+    if length != expected:
+        raise ValueError(f"{name} has {length} {what}; it must have {expected}.")
+
+
+def block(
+    kernel: Kernel,
+    C: ArrayLike,
+    X: ArrayLike,
+    out: Floats | None = None,
+    n_threads: int | None = None,
+) -> Floats:
+    """Compute a block of dictionary columns, one row of the result for each atom.
+
+    Parameters
+    ----------
+    kernel : tuple
+        See the package's page.
+    C : array of shape (m, d)
+        Centres.
+    X : array of shape (n, d)
+        Rows.
+    out : array of shape (m, n), optional
+        C-contiguous, writable, of the inputs' type; filled and returned.
+    n_threads : int, optional
+        All that `max_threads` allows by default.
+
+    Returns
+    -------
+    array of shape (m, n), of the inputs' type
+        ``out[j, i] = k(x_i, c_j)``, in O(m n d) time.
+    """
+    kind, p0, p1 = _check_kernel(kernel)
+    x, c = _check_pair(X, C)
+    shape = (len(c), len(x))
+    if out is None:
+        out = np.empty(shape, x.dtype)
+    elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != x.dtype:
+        raise ValueError(f"out does not fit; give an array of shape {shape} and type {x.dtype}.")
+    elif not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError("out is not usable; give a C-contiguous, writable array.")
+    elif np.may_share_memory(out, x) or np.may_share_memory(out, c):
+        raise ValueError("out shares memory with the inputs; give an array of its own.")
+    implementation.block(kind, p0, p1, c, x, out, resolve_threads(n_threads))
+    return out
+
+
+def matvec(
+    kernel: Kernel, X: ArrayLike, C: ArrayLike, coef: ArrayLike, n_threads: int | None = None
+) -> NDArray[np.float64]:
+    """Compute the dictionary times coefficients, without storing the dictionary.
+
+    Parameters
+    ----------
+    kernel, X, C, n_threads
+        As for `block`.
+    coef : array of shape (m, q)
+        Coefficients, taken as float64.
+
+    Returns
+    -------
+    float64 array of shape (n, q)
+        ``sum_j k(x_i, c_j) coef[j, t]``, in O(m n (d + q)) time.
+    """
+    kind, p0, p1 = _check_kernel(kernel)
+    x, c = _check_pair(X, C)
+    w = _check_matrix("coef", coef, double=True)
+    _check_length("coef", "rows", len(w), len(c))
+    out = np.empty((len(x), w.shape[1]))
+    implementation.matvec(kind, p0, p1, x, c, w, out, resolve_threads(n_threads))
+    return out
+
+
+def rmatvec(
+    kernel: Kernel, C: ArrayLike, X: ArrayLike, V: ArrayLike, n_threads: int | None = None
+) -> NDArray[np.float64]:
+    """Compute the transposed dictionary times vectors, without storing the dictionary.
+
+    Parameters
+    ----------
+    kernel, C, X, n_threads
+        As for `block`.
+    V : array of shape (q, n)
+        Vectors over the rows, taken as float64.
+
+    Returns
+    -------
+    float64 array of shape (q, m)
+        ``sum_i k(x_i, c_j) V[t, i]``, in O(m n (d + q)) time; in C++ the same bits as
+        `stored_rmatvec` of `block` gives.
+    """
+    kind, p0, p1 = _check_kernel(kernel)
+    x, c = _check_pair(X, C)
+    v = _check_matrix("V", V, double=True)
+    _check_length("V", "columns", v.shape[1], len(x))
+    out = np.empty((len(v), len(c)))
+    implementation.rmatvec(kind, p0, p1, c, x, v, out, resolve_threads(n_threads))
+    return out
+
+
+def sqnorms(
+    kernel: Kernel, C: ArrayLike, X: ArrayLike, weights: ArrayLike | None = None, n_threads: int | None = None
+) -> NDArray[np.float64]:
+    """Compute the (weighted) squared norms of dictionary columns, without storing them.
+
+    Parameters
+    ----------
+    kernel, C, X, n_threads
+        As for `block`.
+    weights : array of shape (n,), optional
+        Weights of the rows, taken as float64; 1 by default.
+
+    Returns
+    -------
+    float64 array of shape (m,)
+        ``sum_i w_i k(x_i, c_j)^2``, in O(m n d) time.
+    """
+    kind, p0, p1 = _check_kernel(kernel)
+    x, c = _check_pair(X, C)
+    w = np.empty(0)
+    if weights is not None:
+        w = np.asarray(weights)
+        if w.ndim != 1 or w.dtype.kind not in "fiub":
+            raise ValueError("weights must be a vector of real numbers; give one for each row of X.")
+        w = np.require(w, np.float64, ["C", "A"])
+        _check_length("weights", "entries", len(w), len(x))
+    out = np.empty(len(c))
+    implementation.sqnorms(kind, p0, p1, c, x, w, out, resolve_threads(n_threads))
+    return out
+
+
+def stored_rmatvec(block: ArrayLike, V: ArrayLike, n_threads: int | None = None) -> NDArray[np.float64]:
+    """Compute the transposed dictionary times vectors from a stored block.
+
+    Parameters
+    ----------
+    block : float32 or float64 array of shape (m, n)
+        Dictionary columns, one row for each atom, as `block` makes them.
+    V : array of shape (q, n)
+        Vectors over the rows, taken as float64.
+    n_threads : int, optional
+        All that `max_threads` allows by default.
+
+    Returns
+    -------
+    float64 array of shape (q, m)
+        ``sum_i block[j, i] V[t, i]``, in O(m n q) time, at the speed of memory for one vector.
+    """
+    stored = _check_matrix("block", block)
+    v = _check_matrix("V", V, double=True)
+    _check_length("V", "columns", v.shape[1], stored.shape[1])
+    out = np.empty((len(v), len(stored)))
+    implementation.stored_rmatvec(stored, v, out, resolve_threads(n_threads))
+    return out
+
+
+def sweep(
+    V: NDArray[np.float64], p: NDArray[np.float64], z: NDArray[np.float64], n_threads: int | None = None
+) -> tuple[NDArray[np.float64], float]:
+    """Do one Gram-Schmidt sweep: subtract ``p @ V`` from `z` in place, and project what is left.
+
+    Parameters
+    ----------
+    V : float64 array of shape (m, n)
+        Directions, C-contiguous.
+    p : float64 array of shape (m,)
+        How much of each direction to subtract.
+    z : float64 array of shape (n,)
+        The vector; changed in place.
+    n_threads : int, optional
+        All that `max_threads` allows by default.
+
+    Returns
+    -------
+    after : float64 array of shape (m,)
+        ``V @ z`` after the subtraction. V is read once for both.
+    squared : float
+        ``z @ z`` after the subtraction.
+    """
+    v = _check_matrix("V", V, double=True)
+    if z.dtype != np.float64 or z.ndim != 1 or not (z.flags.c_contiguous and z.flags.writeable):
+        raise ValueError("z must be a writable, contiguous float64 vector, since it is changed in place.")
+    _check_length("z", "entries", len(z), v.shape[1])
+    _check_length("p", "entries", len(p), len(v))
+    after = np.empty(len(v))
+    p = np.ascontiguousarray(p, dtype=np.float64)
+    squared = implementation.sweep(v, p, z, after, resolve_threads(n_threads))
+    return after, squared

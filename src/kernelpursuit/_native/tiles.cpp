@@ -1,0 +1,245 @@
+// The operations on one task, for the instruction set KP_ISA names. Compiled once for each set, so nothing
+// here may have external linkage but the two tables at the end, and no library template may be instantiated.
+#include "tiles.hpp"
+
+#include "values.hpp"
+
+namespace kp::KP_ISA {
+namespace {
+
+constexpr int width = Simd<double>::width;
+constexpr int lane_vectors = lanes / width;
+
+template <class T>
+struct Scratch {
+    T* packed;
+    T* values;
+    double* sums;
+
+    Scratch(void* memory, Index d) {
+        // The caller's memory is aligned to 64 bytes, and pass_rows is a multiple of 32.
+        const Index rows = pass_rows(d, sizeof(T));
+        sums = static_cast<double*>(memory) + rows * (d + group) * Index(sizeof(T)) / 8;
+        packed = static_cast<T*>(memory);
+        values = packed + rows * d;
+    }
+};
+
+// Calls visit(first row, rows, first atom, atoms, values, stride) for every group of atoms at every pass of rows.
+template <class T, class Visit>
+KP_INLINE void for_values(const Kernel& kernel, const T* X, Index n, Index d, const T* C, Index m, const Scratch<T>& s,
+                          Visit visit) {
+    const Index pass = pass_rows(d, sizeof(T));
+    for (Index i = 0; i < n; i += pass) {
+        const Index rows = n - i < pass ? n - i : pass;
+        const Index panels = pack(X + i * d, rows, d, s.packed);
+        for (Index j = 0; j < m; j += group) {
+            const Index atoms = m - j < group ? m - j : group;
+            values(kernel, s.packed, panels, d, C + j * d, atoms, s.values, pass);
+            visit(i, rows, j, atoms, s.values, pass);
+        }
+    }
+}
+
+template <class T>
+void block(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, T* out, Index ldo, void* scratch) {
+    const Scratch<T> s(scratch, d);
+    const Index pass = pass_rows(d, sizeof(T));
+    for (Index i = 0; i < n; i += pass) {
+        const Index rows = n - i < pass ? n - i : pass;
+        const Index panels = pack(X + i * d, rows, d, s.packed);
+        const Index whole = rows / panel_rows<T>, rest = rows % panel_rows<T>;
+        for (Index j = 0; j < m; j += group) {
+            const Index atoms = m - j < group ? m - j : group;
+            T* target = out + j * ldo + i;
+            values(kernel, s.packed, whole, d, C + j * d, atoms, target, ldo);
+            if (whole == panels) continue;
+            // The last panel is computed in full beside the output, and its valid part copied.
+            values(kernel, s.packed + whole * panel_rows<T> * d, 1, d, C + j * d, atoms, s.values, panel_rows<T>);
+            for (Index a = 0; a < atoms; ++a)
+                for (Index r = 0; r < rest; ++r)
+                    target[a * ldo + whole * panel_rows<T> + r] = s.values[a * panel_rows<T> + r];
+        }
+    }
+}
+
+// What a value is multiplied with before it is added: the vector's entry, itself, or itself times a weight.
+struct TimesVector {
+    const double* v;
+    KP_INLINE TimesVector at(const double* p) const { return {p}; }
+    KP_INLINE Vd operator()(Index i, Vd) const { return load(v + i); }
+};
+struct TimesItself {
+    static constexpr const double* v = nullptr;
+    KP_INLINE TimesItself at(const double*) const { return {}; }
+    KP_INLINE Vd operator()(Index, Vd value) const { return value; }
+};
+struct TimesWeighted {
+    const double* v;
+    KP_INLINE TimesWeighted at(const double* p) const { return {p}; }
+    KP_INLINE Vd operator()(Index i, Vd value) const { return load(v + i) * value; }
+};
+
+// sums[j * stride + lane] += values of `atoms` rows times the factor; rows start at a multiple of `lanes`.
+template <int atoms, class T, class Factor>
+KP_INLINE void add_rows(const T* values, Index ldv, Index rows, Factor factor, double* sums, Index stride) {
+    Vd sum[atoms][lane_vectors];
+    for (int j = 0; j < atoms; ++j)
+        for (int v = 0; v < lane_vectors; ++v) sum[j][v] = load(sums + j * stride + v * width);
+    Index i = 0;
+    for (; i + lanes <= rows; i += lanes)
+        for (int v = 0; v < lane_vectors; ++v)
+            for (int j = 0; j < atoms; ++j) {
+                const Vd value = load_double(values + j * ldv + i + v * width);
+                sum[j][v] = fma(factor(i + v * width, value), value, sum[j][v]);
+            }
+    if (i < rows) {
+        // The last rows go through the same arithmetic, filled up with zeros.
+        double v_rest[lanes] = {};
+        T rest[atoms][lanes] = {};
+        for (Index r = 0; i + r < rows; ++r) {
+            if (factor.v) v_rest[r] = factor.v[i + r];
+            for (int j = 0; j < atoms; ++j) rest[j][r] = values[j * ldv + i + r];
+        }
+        const Factor last = factor.at(v_rest);
+        for (int v = 0; v < lane_vectors; ++v)
+            for (int j = 0; j < atoms; ++j) {
+                const Vd value = load_double(&rest[j][v * width]);
+                sum[j][v] = fma(last(v * width, value), value, sum[j][v]);
+            }
+    }
+    for (int j = 0; j < atoms; ++j)
+        for (int v = 0; v < lane_vectors; ++v) store(sums + j * stride + v * width, sum[j][v]);
+}
+
+template <class T, class Factor>
+KP_INLINE void add_group(const T* values, Index ldv, Index rows, Index atoms, Factor factor, double* sums, Index stride) {
+    if (atoms == group)
+        add_rows<group>(values, ldv, rows, factor, sums, stride);
+    else
+        for (Index j = 0; j < atoms; ++j) add_rows<1>(values + j * ldv, ldv, rows, factor, sums + j * stride, stride);
+}
+
+KP_INLINE double tree(const double* s) {
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+template <class T>
+void rmatvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, const double* V, Index q, Index ldv,
+             double* sums, Index lds, void* scratch) {
+    const Scratch<T> s(scratch, d);
+    const Index stride = q * lanes;
+    for (Index i = 0; i < m * stride; ++i) s.sums[i] = 0;
+    for_values(kernel, X, n, d, C, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
+        for (Index t = 0; t < q; ++t)
+            add_group(values, ld, rows, atoms, TimesVector{V + t * ldv + i}, s.sums + j * stride + t * lanes, stride);
+    });
+    for (Index t = 0; t < q; ++t)
+        for (Index j = 0; j < m; ++j) sums[t * lds + j] = tree(s.sums + j * stride + t * lanes);
+}
+
+template <class T>
+void sqnorms(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, const double* w, double* sums,
+             void* scratch) {
+    const Scratch<T> s(scratch, d);
+    for (Index i = 0; i < m * lanes; ++i) s.sums[i] = 0;
+    for_values(kernel, X, n, d, C, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
+        if (w)
+            add_group(values, ld, rows, atoms, TimesWeighted{w + i}, s.sums + j * lanes, lanes);
+        else
+            add_group(values, ld, rows, atoms, TimesItself{}, s.sums + j * lanes, lanes);
+    });
+    for (Index j = 0; j < m; ++j) sums[j] = tree(s.sums + j * lanes);
+}
+
+template <class T>
+void stored(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, double* sums, Index lds) {
+    for (Index j = 0; j < m; j += group) {
+        const Index atoms = m - j < group ? m - j : group;
+        for (Index t = 0; t < q; ++t) {
+            double s[group * lanes] = {};
+            add_group(block + j * ldb, ldb, n, atoms, TimesVector{V + t * ldv}, s, lanes);
+            for (Index a = 0; a < atoms; ++a) sums[t * lds + j + a] = tree(s + a * lanes);
+        }
+    }
+}
+
+// Rows whose part of V, for a few hundred directions, stays in a level-2 cache between its two uses.
+constexpr Index sweep_rows = 256;
+
+// z -= sum_t p[t] V[t * ldv + .] for `rows` rows.
+template <class T>
+KP_INLINE void subtract(const T* V, Index ldv, Index rows, Index m, const double* p, double* z) {
+    const Index whole = rows / width * width;
+    Index t = 0;
+    for (; t + group <= m; t += group) {
+        const Vd p0 = splat(-p[t]), p1 = splat(-p[t + 1]), p2 = splat(-p[t + 2]), p3 = splat(-p[t + 3]);
+        const T* v = V + t * ldv;
+        for (Index i = 0; i < whole; i += width) {
+            Vd part = fma(load_double(v + i), p0, load(z + i));
+            part = fma(load_double(v + ldv + i), p1, part);
+            part = fma(load_double(v + 2 * ldv + i), p2, part);
+            store(z + i, fma(load_double(v + 3 * ldv + i), p3, part));
+        }
+    }
+    for (; t < m; ++t)
+        for (Index i = 0; i < whole; i += width)
+            store(z + i, fma(load_double(V + t * ldv + i), splat(-p[t]), load(z + i)));
+    for (Index i = whole; i < rows; ++i)
+        for (t = 0; t < m; ++t) z[i] -= p[t] * double(V[t * ldv + i]);
+}
+
+template <class T>
+void sweep(const T* V, Index ldv, Index n, Index m, const double* p, double* z, double* sums, void* scratch) {
+    double* lane_sums = static_cast<double*>(scratch);
+    for (Index i = 0; i < (m + 1) * lanes; ++i) lane_sums[i] = 0;
+    for (Index i = 0; i < n; i += sweep_rows) {
+        const Index rows = n - i < sweep_rows ? n - i : sweep_rows;
+        subtract(V + i, ldv, rows, m, p, z + i);
+        for (Index t = 0; t < m; t += group)
+            add_group(V + t * ldv + i, ldv, rows, m - t < group ? m - t : group, TimesVector{z + i},
+                      lane_sums + t * lanes, lanes);
+        add_rows<1>(z + i, Index(0), rows, TimesItself{}, lane_sums + m * lanes, lanes);
+    }
+    for (Index t = 0; t <= m; ++t) sums[t] = tree(lane_sums + t * lanes);
+}
+
+template <class T>
+void matvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, const double* coef, Index q, double* out,
+            void* scratch) {
+    const Scratch<T> s(scratch, d);
+    for_values(kernel, X, n, d, C, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
+        // Whole vectors: the values of the rows beyond the last one are there, and never copied out.
+        for (Index t = 0; t < q; ++t) {
+            double* sums = s.sums + t * ld;
+            const double* c = coef + j * q + t;
+            if (j == 0)
+                for (Index r = 0; r < rows + width - 1 && r < ld; ++r) sums[r] = 0;
+            if (atoms == group) {
+                const Vd c0 = splat(c[0]), c1 = splat(c[q]), c2 = splat(c[2 * q]), c3 = splat(c[3 * q]);
+                for (Index r = 0; r < rows; r += width) {
+                    Vd sum = load(sums + r);
+                    sum = fma(load_double(values + r), c0, sum);
+                    sum = fma(load_double(values + ld + r), c1, sum);
+                    sum = fma(load_double(values + 2 * ld + r), c2, sum);
+                    store(sums + r, fma(load_double(values + 3 * ld + r), c3, sum));
+                }
+            } else {
+                for (Index a = 0; a < atoms; ++a)
+                    for (Index r = 0; r < rows; r += width)
+                        store(sums + r, fma(load_double(values + a * ld + r), splat(c[a * q]), load(sums + r)));
+            }
+            if (j + atoms == m)
+                for (Index r = 0; r < rows; ++r) out[(i + r) * q + t] += sums[r];
+        }
+    });
+}
+
+}  // namespace
+
+const Tiles<float> tiles_f32 = {block<float>, rmatvec<float>, sqnorms<float>, matvec<float>, stored<float>,
+                                sweep<float>};
+const Tiles<double> tiles_f64 = {block<double>, rmatvec<double>, sqnorms<double>, matvec<double>, stored<double>,
+                                 sweep<double>};
+
+}  // namespace kp::KP_ISA

@@ -1,0 +1,77 @@
+// What core.cpp (built for any machine of the architecture) knows of tiles.cpp (built once for each instruction set).
+//
+// Every function works on one task: some rows of X against some centres. It allocates nothing, calls no library
+// and keeps no state, so a task can run on any thread. Rows of X, C, V and of the stored block are contiguous.
+#pragma once
+
+namespace kp {
+
+typedef __PTRDIFF_TYPE__ Index;
+
+enum class Kind { rbf, laplacian, matern12, matern32, matern52, rational_quadratic, polynomial, linear, sigmoid };
+
+struct Kernel {
+    Kind kind;
+    double p0;
+    Index p1;
+};
+
+// The order of every sum over rows is fixed by these two numbers alone: within a chunk row i adds to lane
+// i % lanes, the lanes are added as a tree, and the caller adds the chunks in order. Threads, tiles and the
+// number of atoms or vectors cannot change a bit of it. Likewise for sums over atoms, chunk by chunk.
+constexpr Index lanes = 8;
+constexpr Index chunk_rows = 2048;
+constexpr Index chunk_atoms = 256;
+
+// Atoms that share the loads of a panel of rows.
+constexpr Index group = 4;
+
+template <class T>
+struct Tiles {
+    // out[j * ldo + i] = k(x_i, c_j)
+    void (*block)(Kernel, const T* X, Index n, Index d, const T* C, Index m, T* out, Index ldo, void* scratch);
+    // sums[t * lds + j] = sum_i k(x_i, c_j) V[t * ldv + i], for at most chunk_rows rows
+    void (*rmatvec)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* V, Index q, Index ldv,
+                    double* sums, Index lds, void* scratch);
+    // sums[j] = sum_i w_i k(x_i, c_j)^2, for at most chunk_rows rows; w may be null
+    void (*sqnorms)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* w, double* sums,
+                    void* scratch);
+    // out[i * q + t] += sum_j k(x_i, c_j) coef[j * q + t], for at most chunk_atoms atoms
+    void (*matvec)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* coef, Index q, double* out,
+                   void* scratch);
+    // sums[t * lds + j] = sum_i block[j * ldb + i] V[t * ldv + i], for at most chunk_rows rows
+    void (*stored)(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, double* sums,
+                   Index lds);
+    // z -= sum_t p[t] V[t * ldv + .], then sums[t] = sum_i V[t * ldv + i] z_i and sums[m] = sum_i z_i^2, for at most
+    // chunk_rows rows; V is read once
+    void (*sweep)(const T* V, Index ldv, Index n, Index m, const double* p, double* z, double* sums, void* scratch);
+};
+
+// Functions here are in an anonymous namespace so that no copy compiled for a newer processor can be the one
+// the linker keeps.
+namespace {
+
+// Rows packed at a time: about a level-1 cache full, and a multiple of the widest panel (2 vectors of 16 floats).
+constexpr Index pass_rows(Index d, Index bytes) {
+    const Index fit = 32768 / ((d > 0 ? d : 1) * bytes) / 32 * 32;
+    return fit < 32 ? 32 : fit > 512 ? 512 : fit;
+}
+
+// Bytes of scratch a task needs: the packed rows, the values of one group, and the accumulators.
+constexpr Index scratch_bytes(Index d, Index bytes, Index accumulators) {
+    return pass_rows(d, bytes) * (d + group) * bytes + accumulators * 8 + 256;
+}
+
+}  // namespace
+
+#define KP_DECLARE(isa)                    \
+    namespace isa {                        \
+    extern const Tiles<float> tiles_f32;   \
+    extern const Tiles<double> tiles_f64;  \
+    }
+KP_DECLARE(baseline)
+KP_DECLARE(avx2)
+KP_DECLARE(avx512)
+#undef KP_DECLARE
+
+}  // namespace kp

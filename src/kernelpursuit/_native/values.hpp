@@ -1,0 +1,182 @@
+// Kernel values of a few centres at panels of rows: the register-blocked innermost loops.
+//
+// A kernel is a sum over features (squared differences, absolute differences or products) and a map of that sum.
+// Differences are taken before squaring, so that near neighbours lose no digits.
+#pragma once
+
+#include "elementary.hpp"
+#include "tiles.hpp"
+
+namespace kp::KP_ISA {
+namespace {
+
+// A panel holds two vectors of rows, feature by feature.
+template <class T>
+constexpr Index panel_rows = 2 * Simd<T>::width;
+
+struct Squares {
+    template <class V>
+    static KP_INLINE V add(V sum, V x, V c) {
+        const V difference = x - c;
+        return fma(difference, difference, sum);
+    }
+};
+
+struct Absolutes {
+    static KP_INLINE Vd add(Vd sum, Vd x, Vd c) {
+        typedef Simd<double>::I I;
+        return sum + (Vd)((I)(x - c) & ~(I)splat(-0.0));
+    }
+    static KP_INLINE Vf add(Vf sum, Vf x, Vf c) {
+        typedef Simd<float>::I I;
+        return sum + (Vf)((I)(x - c) & ~(I)splat(-0.0f));
+    }
+};
+
+struct Products {
+    template <class V>
+    static KP_INLINE V add(V sum, V x, V c) {
+        return fma(x, c, sum);
+    }
+};
+
+template <Kind kind>
+struct SumOf {
+    typedef Squares type;
+};
+template <>
+struct SumOf<Kind::laplacian> {
+    typedef Absolutes type;
+};
+template <>
+struct SumOf<Kind::polynomial> {
+    typedef Products type;
+};
+template <>
+struct SumOf<Kind::linear> {
+    typedef Products type;
+};
+template <>
+struct SumOf<Kind::sigmoid> {
+    typedef Products type;
+};
+
+template <Kind kind, class T, int N>
+KP_INLINE Pack<T, N> map(Pack<T, N> s, T p0, Index p1) {
+    // Past this root distance every Matern kernel is 0; the limit keeps inf * 0 out.
+    const T far = 2 * Constants<T>::exp_limit;
+    if constexpr (kind == Kind::rbf || kind == Kind::laplacian) {
+        return exp_minus(s);
+    } else if constexpr (kind == Kind::matern12) {
+        return exp_minus(sqrt(T(2) * s));
+    } else if constexpr (kind == Kind::matern32) {
+        const Pack<T, N> a = at_most(sqrt(T(6) * s), far);
+        return (a + T(1)) * exp_minus(a);
+    } else if constexpr (kind == Kind::matern52) {
+        const Pack<T, N> a = at_most(sqrt(T(10) * s), far);
+        return fma(a, fma(a, T(1) / T(3), T(1)), T(1)) * exp_minus(a);
+    } else if constexpr (kind == Kind::rational_quadratic) {
+        const Pack<T, N> u = at_most(s / p0, Constants<T>::largest);
+        return zero_above(s, Constants<T>::largest, power_minus(u, p0));
+    } else if constexpr (kind == Kind::polynomial) {
+        return power(s + p0, p1);
+    } else if constexpr (kind == Kind::sigmoid) {
+        return tanh(s + p0);
+    } else {
+        return s;
+    }
+}
+
+// Values of `atoms` centres at `panels` panels, four vectors mapped at a time.
+template <Kind kind, class T, int atoms, int panels>
+KP_INLINE void micro_tile(const T* x, Index d, const T* c, T p0, Index p1, T* out, Index ldo) {
+    typedef typename Simd<T>::V V;
+    constexpr int width = Simd<T>::width, vectors = 2 * panels;
+    V sum[atoms][vectors];
+    for (int j = 0; j < atoms; ++j)  // not by an initialiser, which GCC would do in memory
+        for (int v = 0; v < vectors; ++v) sum[j][v] = V{};
+    for (Index k = 0; k < d; ++k) {
+        V row[vectors];
+        for (int v = 0; v < vectors; ++v)
+            row[v] = load(x + (v / 2) * d * panel_rows<T> + k * panel_rows<T> + (v % 2) * width);
+        for (int j = 0; j < atoms; ++j) {
+            const V centre = splat(c[j * d + k]);
+            for (int v = 0; v < vectors; ++v) sum[j][v] = SumOf<kind>::type::add(sum[j][v], row[v], centre);
+        }
+    }
+    constexpr int total = atoms * vectors, step = total < 4 ? total : 4;
+    for (int first = 0; first < total; first += step) {
+        Pack<T, step> s;
+        for (int i = 0; i < step; ++i) s.v[i] = sum[(first + i) / vectors][(first + i) % vectors];
+        s = map<kind>(s, p0, p1);
+        for (int i = 0; i < step; ++i)
+            store(out + (first + i) / vectors * ldo + (first + i) % vectors * width, s.v[i]);
+    }
+}
+
+// Values of 1 to `group` centres at some panels: out[j * ldo + i].
+template <Kind kind, class T>
+void values_of(const T* packed, Index panels, Index d, const T* c, Index atoms, T p0, Index p1, T* out, Index ldo) {
+    constexpr Index rows = panel_rows<T>;
+    if (atoms == group) {
+        for (Index b = 0; b < panels; ++b)
+            micro_tile<kind, T, group, 1>(packed + b * rows * d, d, c, p0, p1, out + b * rows, ldo);
+        return;
+    }
+    for (Index j = 0; j < atoms; ++j) {
+        Index b = 0;
+        for (; b + 4 <= panels; b += 4)
+            micro_tile<kind, T, 1, 4>(packed + b * rows * d, d, c + j * d, p0, p1, out + j * ldo + b * rows, ldo);
+        for (; b < panels; ++b)
+            micro_tile<kind, T, 1, 1>(packed + b * rows * d, d, c + j * d, p0, p1, out + j * ldo + b * rows, ldo);
+    }
+}
+
+// The shape of a rational quadratic kernel, kept where its arithmetic neither overflows nor divides by 0. Beyond
+// these bounds the kernel is exp(-s), or 1, to rounding.
+template <class T>
+double bounded(double p0) {
+    const double low = sizeof(T) == 4 ? 1e-30 : 1e-300, high = sizeof(T) == 4 ? 1e20 : 1e100;
+    return p0 < low ? low : p0 > high ? high : p0;
+}
+
+template <class T>
+void values(const Kernel& kernel, const T* packed, Index panels, Index d, const T* c, Index atoms, T* out, Index ldo) {
+    const T p0 = T(kernel.kind == Kind::rational_quadratic ? bounded<T>(kernel.p0) : kernel.p0);
+    const Index p1 = kernel.p1;
+    switch (kernel.kind) {
+#define KP_CASE(name) \
+    case Kind::name:  \
+        return values_of<Kind::name>(packed, panels, d, c, atoms, p0, p1, out, ldo);
+        KP_CASE(rbf)
+        KP_CASE(laplacian)
+        KP_CASE(matern12)
+        KP_CASE(matern32)
+        KP_CASE(matern52)
+        KP_CASE(rational_quadratic)
+        KP_CASE(polynomial)
+        KP_CASE(linear)
+        KP_CASE(sigmoid)
+#undef KP_CASE
+    }
+}
+
+// Rows to panels, the last one filled up with zeros; returns the number of panels.
+template <class T>
+Index pack(const T* X, Index n, Index d, T* packed) {
+    constexpr Index rows = panel_rows<T>;
+    Index panels = 0;
+    for (; n > 0; ++panels, n -= rows, X += rows * d, packed += rows * d) {
+        if (n >= rows) {
+            for (Index k = 0; k < d; ++k)
+                for (Index i = 0; i < rows; ++i) packed[k * rows + i] = X[i * d + k];
+        } else {
+            for (Index k = 0; k < d; ++k)
+                for (Index i = 0; i < rows; ++i) packed[k * rows + i] = i < n ? X[i * d + k] : T(0);
+        }
+    }
+    return panels;
+}
+
+}  // namespace
+}  // namespace kp::KP_ISA

@@ -1,0 +1,94 @@
+"""Small made-up data sets for demos, documentation and tests; each is the same for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import make_friedman1
+
+
+def make_chirp(n_samples: int = 400, *, noise: float = 0.15, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draw noisy samples of a wave that begins slow and smooth and ends in quick ripples.
+
+    `y = (1 + x / 10) sin(x³ / 40) + noise`, with x uniform on [0, 10]; no one kernel width suits both ends.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    noise : float
+        Standard deviation of the noise.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 1)
+        Rows in ascending order.
+    y : array of shape (n_samples,)
+        Targets.
+
+    Examples
+    --------
+    >>> from kernelpursuit.data import make_chirp
+    >>> X, y = make_chirp(100)
+    >>> X.shape, y.shape
+    ((100, 1), (100,))
+    """
+    generator = np.random.default_rng(seed)
+    x = np.sort(generator.uniform(0.0, 10.0, n_samples))
+    y = (1 + x / 10) * np.sin(x**3 / 40)
+    return x[:, None], y + noise * generator.standard_normal(n_samples)
+
+
+def make_peaks(n_samples: int = 600, *, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draw noisy samples of a round ripple, `sinc(r)` of the distance to the origin, beside a narrow hill.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows, uniform on the square [-3, 3] x [-3, 3].
+    noise : float
+        Standard deviation of the noise.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 2)
+        Rows.
+    y : array of shape (n_samples,)
+        Targets.
+    """
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(-3.0, 3.0, (n_samples, 2))
+    ripple = np.sinc(np.hypot(X[:, 0], X[:, 1]))
+    hill = 0.6 * np.exp(-3 * np.square(X - [1.8, 1.8]).sum(axis=1))
+    return X, ripple + hill + noise * generator.standard_normal(n_samples)
+
+
+def make_friedman(n_samples: int = 2000, *, noise: float = 1.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draw Friedman's first function: five features matter, one to another in products, and five do not.
+
+    `y = 10 sin(pi x1 x2) + 20 (x3 - 1/2)² + 10 x4 + 5 x5 + noise`, with ten features uniform on [0, 1].
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    noise : float
+        Standard deviation of the noise.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 10)
+        Rows.
+    y : array of shape (n_samples,)
+        Targets.
+
+    References
+    ----------
+    J. Friedman, Multivariate adaptive regression splines, Annals of Statistics 19, 1991.
+    """
+    return make_friedman1(n_samples, n_features=10, noise=noise, random_state=seed)

@@ -1,0 +1,270 @@
+"""Odd but meaningful inputs get a right answer, under every selection and penalty, without a warning."""
+
+import numpy as np
+import pytest
+
+from kernelpursuit import KernelPursuitRegressor
+from kernelpursuit.kernels import BY_NAME, RBF
+
+RULES = [(s, p) for s in ("gain", "correlation", "residual", "random") for p in (None, "ridge", "rkhs", "nugget")]
+
+
+def plain(n=30, d=3):
+    rng = np.random.default_rng(n + d)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(2 * X[:, 0]) + X.sum(axis=1) + 0.1 * rng.normal(size=n)
+
+
+def with_X(change, **size):
+    X, y = plain(**size)
+    return change(X), y
+
+
+def with_y(change, **size):
+    X, y = plain(**size)
+    return X, change(y)
+
+
+def duplicated_rows():
+    X, y = plain()
+    return np.vstack([X, X, X[:5]]), np.concatenate([y, y + 1, y[:5]])
+
+
+def fortran():
+    X, y = plain()
+    return np.asfortranarray(X), y
+
+
+def strided():
+    X, y = plain(n=60, d=6)
+    return X[::2, ::-2], y[::-2]
+
+
+def narrow():
+    """Neighbours that only rounding tells apart: a Gram matrix of rank one, numerically."""
+    X, y = plain()
+    return 1.0 + 1e-9 * X, y
+
+
+ZOO = {
+    "one row": lambda: plain(n=1),
+    "two rows": lambda: plain(n=2),
+    "three rows": lambda: plain(n=3),
+    "one feature": lambda: plain(d=1),
+    "more features than rows": lambda: plain(n=12, d=200),
+    "constant y": lambda: with_y(lambda y: np.full_like(y, 7.0)),
+    "zero y": lambda: with_y(np.zeros_like),
+    "y far from zero": lambda: with_y(lambda y: y + 1e9),
+    "y with one outlier": lambda: with_y(lambda y: np.where(np.arange(len(y)) == 4, 1e12, y)),
+    "constant column": lambda: with_X(lambda X: np.column_stack([X, np.full(len(X), 5.0)])),
+    "duplicated columns": lambda: with_X(lambda X: np.hstack([X, X, X])),
+    "zero X": lambda: with_X(np.zeros_like),
+    "all rows equal": lambda: with_X(lambda X: np.tile(X[:1], (len(X), 1))),
+    "duplicated rows": duplicated_rows,
+    "X far from zero": lambda: with_X(lambda X: X + 1e8),
+    "numerical rank one": narrow,
+    "one huge row": lambda: with_X(lambda X: np.where(np.arange(len(X))[:, None] == 3, 1e100, X)),
+    "integers": lambda: with_X(lambda X: np.round(3 * X).astype(int)),
+    "unsigned integers": lambda: with_X(lambda X: np.round(9 * np.abs(X)).astype(np.uint8)),
+    "booleans": lambda: with_X(lambda X: X > 0),
+    "boolean y": lambda: with_y(lambda y: y > 0),
+    "integer y": lambda: with_y(lambda y: np.round(y).astype(int)),
+    "float16": lambda: with_X(lambda X: X.astype(np.float16)),
+    "float32": lambda: with_X(lambda X: X.astype(np.float32)),
+    "longdouble": lambda: with_X(lambda X: X.astype(np.longdouble)),
+    "big endian": lambda: with_X(lambda X: X.astype(">f8")),
+    "Fortran order": fortran,
+    "strided": strided,
+    "object of numbers": lambda: with_X(lambda X: X.astype(object)),
+    "lists": lambda: tuple(a.tolist() for a in plain()),
+    "negative zeros": lambda: with_X(lambda X: np.where(X > 0, X, -0.0)),
+    "denormals": lambda: with_X(lambda X: X * 1e-310),
+    **{f"X times {s:g}": (lambda s=s: with_X(lambda X: s * X)) for s in (1e-150, 1e150)},
+    **{f"y times {s:g}": (lambda s=s: with_y(lambda y: s * y)) for s in (1e-150, 1e150)},
+}
+
+
+def freeze(*arrays):
+    for array in arrays:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+
+
+def fit_and_check(X, y, **settings):
+    """Fit, and check what holds of every fit: finite numbers, falling cost, no worse than the mean."""
+    freeze(X, y)
+    model = KernelPursuitRegressor(random_state=0, **settings).fit(X, y)
+    path, target = model.path_, np.asarray(y, dtype=float)
+    prediction, std = model.predict(X, return_std=True)
+    assert prediction.shape == target.shape
+    assert np.isfinite(prediction).all()
+    assert not np.isinf(std).any()
+    assert np.isfinite(list(model.staged_predict(X))).all()
+    for name in ("cost", "residual_norm", "dof"):
+        assert np.isfinite(getattr(path, name)).all(), name
+    assert not np.isnan(path.loo).any()
+    assert len(path) <= min(len(target), settings.get("max_atoms", 200))
+    assert len(np.unique(path.atom)) == len(path)
+    scale = np.abs(target).max()
+    scale = scale if scale > 0 else 1.0
+    assert (np.diff(path.cost / scale**2) <= 1e-9).all()
+    assert path.residual_norm[-1] <= path.residual_norm[0] * (1 + 1e-9)
+    if settings.get("penalty") != "nugget":  # which is on the diagonal of K, not in the model
+        error = np.linalg.norm(target / scale - prediction / scale)
+        np.testing.assert_allclose(error, path.residual_norm[model.n_atoms_] / scale, rtol=1e-5, atol=1e-6)
+    return model
+
+
+@pytest.mark.parametrize("case", ZOO)
+@pytest.mark.parametrize(("selection", "penalty"), RULES)
+def test_zoo(case, selection, penalty):
+    X, y = ZOO[case]()
+    fit_and_check(X, y, selection=selection, penalty=penalty, max_atoms=6, stop="max")
+
+
+@pytest.mark.parametrize("case", ZOO)
+@pytest.mark.parametrize("stop", ["loo", "one-se | tol"])
+def test_zoo_by_rule(case, stop):
+    X, y = ZOO[case]()
+    model = fit_and_check(X, y, stop=stop, max_atoms=25)
+    assert model.stop_reason_.startswith(f"{model.n_atoms_} atoms: ")
+
+
+HARD = ["one row", "one feature", "zero X", "all rows equal", "duplicated rows", "booleans", "X times 1e+150"]
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize("kernel", sorted(BY_NAME.keys() - {"rbf"}))
+def test_zoo_by_kernel(case, kernel):
+    X, y = ZOO[case]()
+    fit_and_check(X, y, kernel=kernel, max_atoms=6)
+
+
+@pytest.mark.parametrize(("selection", "penalty"), RULES)
+def test_answers_known_in_advance(selection, penalty):
+    settings = {"selection": selection, "penalty": penalty, "random_state": 0}
+    X, y = plain()
+    rows = X + 0.5
+
+    def predict(X, y, rows=rows, **more):
+        return KernelPursuitRegressor(**settings, **more).fit(X, y).predict(rows)
+
+    np.testing.assert_array_equal(predict(X, np.full(30, 7.0)), 7.0)
+    np.testing.assert_array_equal(predict(X, np.zeros(30)), 0.0)
+    np.testing.assert_array_equal(predict(X, np.zeros(30), fit_intercept=False), 0.0)
+    np.testing.assert_allclose(predict(X[:1], y[:1]), y[0], rtol=1e-12)
+    equal = np.tile(X[:1], (30, 1))
+    np.testing.assert_allclose(predict(equal, y, equal), y.mean(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-150, 1e-20, 1e20, 1e150])
+@pytest.mark.parametrize("penalty", [None, "ridge", "rkhs", "nugget"])
+def test_units_do_not_matter(factor, penalty):
+    """With gamma="scale" units of X change nothing; units of y change the predictions by that unit."""
+    X, y = plain()
+    settings = {"penalty": penalty, "max_atoms": 10, "stop": "max"}
+    model = KernelPursuitRegressor(**settings).fit(X, y)
+    scaled_X = KernelPursuitRegressor(**settings).fit(factor * X, y)
+    np.testing.assert_array_equal(scaled_X.center_indices_, model.center_indices_)
+    np.testing.assert_allclose(scaled_X.predict(factor * X), model.predict(X), rtol=1e-6, atol=1e-6)
+    scaled_y = KernelPursuitRegressor(**settings).fit(X, factor * y)
+    np.testing.assert_array_equal(scaled_y.center_indices_, model.center_indices_)
+    mean, std = scaled_y.predict(X, return_std=True)
+    np.testing.assert_allclose(mean / factor, model.predict(X), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(std / factor, model.predict(X, return_std=True)[1], rtol=1e-6)
+    assert scaled_y.select("loo").n_atoms_ == model.select("loo").n_atoms_
+    assert scaled_y.select("one-se").n_atoms_ == model.select("one-se").n_atoms_
+
+
+@pytest.mark.parametrize(("selection", "penalty"), RULES)
+@pytest.mark.parametrize("weight", [1e-150, 1e-30, 1e30, 1e150])
+def test_tiny_and_huge_weights(selection, penalty, weight):
+    X, y = plain()
+    weights = np.full(30, weight)
+    settings = {"selection": selection, "penalty": penalty, "max_atoms": 8, "stop": "max", "random_state": 0}
+    model = KernelPursuitRegressor(**settings).fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(model.path_.cost).all()
+    assert not np.isinf(model.predict(X, return_std=True)[1]).any()
+    if penalty != "ridge":  # the only penalty that does not grow with the weights
+        equal = KernelPursuitRegressor(**settings).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), equal.predict(X), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("spread", [1e8, 1e100])
+def test_weights_of_very_different_size(spread):
+    """A row that outweighs all others is met; the others, next to nothing, are not."""
+    X, y = plain()
+    weights = np.ones(30)
+    weights[7] = spread
+    model = KernelPursuitRegressor(max_atoms=8).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.predict(X)[7], y[7], rtol=1e-5)
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize(("selection", "penalty"), RULES)
+def test_fewer_rows_than_max_atoms(selection, penalty):
+    X, y = plain(n=6)
+    model = fit_and_check(X, y, selection=selection, penalty=penalty, max_atoms=10**6, stop="max")
+    assert len(model.path_) <= 6
+    assert "max_atoms=1000000 reached" not in model.stop_reason_
+
+
+@pytest.mark.parametrize("alpha", [0.0, 5e-324, 1e-300, 1e150, 1e300])
+@pytest.mark.parametrize("penalty", ["ridge", "rkhs"])
+def test_extreme_alpha(alpha, penalty):
+    X, y = plain()
+    model = fit_and_check(X, y, penalty=penalty, alpha=alpha, max_atoms=10, stop="max")
+    if alpha > 1:
+        np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-6)
+    if alpha < 1:
+        none = KernelPursuitRegressor(penalty=None, max_atoms=10, stop="max").fit(X, y)
+        np.testing.assert_allclose(model.predict(X), none.predict(X), rtol=1e-8)
+
+
+@pytest.mark.parametrize("gamma", [1e-300, 1e-12, 1e12, 1e300, np.array([0.0, 1.0, 1e-300])], ids=str)
+@pytest.mark.parametrize(("selection", "penalty"), RULES)
+def test_extreme_gamma(selection, penalty, gamma):
+    """Too wide a kernel is a constant, too narrow a one a table of the training rows: poor, but finite."""
+    fit_and_check(*plain(), selection=selection, penalty=penalty, gamma=gamma, max_atoms=10, stop="max")
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("selection", ["gain", "correlation", "residual", "random"])
+def test_driven_to_machine_precision(selection, fit_intercept):
+    """A target that four atoms make exactly, and a loop told never to stop."""
+    X = np.linspace(0, 10, 120)[:, None]
+    kernel = RBF(gamma=1.0)
+    y = kernel(X, X[[10, 40, 70, 110]]) @ [1.0, -2.0, 3.0, 0.5]
+    settings = {"gamma": 1.0, "selection": selection, "fit_intercept": fit_intercept}
+    model = fit_and_check(X, y, **settings, penalty=None, max_atoms=120, stop="max")
+    assert model.path_.residual_norm[-1] <= 1e-6 * np.linalg.norm(y)
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
+    between = np.linspace(0.05, 9.95, 100)[:, None]
+    np.testing.assert_allclose(
+        model.predict(between), kernel(between, X[[10, 40, 70, 110]]) @ [1.0, -2.0, 3.0, 0.5], atol=1e-4
+    )
+
+
+def test_a_target_that_is_one_atom_takes_one_atom():
+    X, _ = plain()
+    y = RBF(gamma=0.5)(X, X[[17]]).ravel()
+    model = KernelPursuitRegressor(gamma=0.5, penalty=None, fit_intercept=False, stop="max").fit(X, y)
+    assert model.center_indices_.tolist() == [17]
+    assert model.stop_reason_ == "1 atoms: the residual is zero to rounding"
+
+
+def test_masked_arrays_without_masked_entries():
+    X, y = plain()
+    model = KernelPursuitRegressor(max_atoms=5).fit(np.ma.masked_array(X), y)
+    np.testing.assert_array_equal(model.predict(X), KernelPursuitRegressor(max_atoms=5).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("name", ["X", "y"])
+def test_targets_and_rows_are_not_written_to(name):
+    X, y = plain()
+    before = X.copy(), y.copy()
+    model = KernelPursuitRegressor(max_atoms=20).fit(X, y, sample_weight=np.arange(30.0))
+    model.predict(X, return_std=True)
+    list(model.staged_predict(X))
+    np.testing.assert_array_equal({"X": X, "y": y}[name], dict(zip("Xy", before))[name])

@@ -1,0 +1,212 @@
+"""What may be handed to `fit` and `predict`: sparse, frames, float32, precomputed values, weights."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_score
+
+from kernelpursuit import KernelPursuitRegressor
+from kernelpursuit.dictionary import Constant, Functions, KernelAtoms
+from kernelpursuit.kernels import BY_NAME, Polynomial, RationalQuadratic
+
+KERNELS = [*BY_NAME, Polynomial(degree=2, coef0=0.5), RationalQuadratic(shape=3.0), ["rbf", "linear"]]
+
+
+@pytest.fixture(scope="module")
+def holey(toy):
+    """Rows of which two thirds of the entries are zero, and the same in compressed form."""
+    X, y = toy
+    mask = np.random.default_rng(0).random(X.shape) < 0.6
+    dense = np.where(mask, 0.0, X)
+    dense.flags.writeable = False
+    return dense, sp.csr_array(dense), y
+
+
+@pytest.mark.parametrize("budget", [None, 0], ids=["made dense", "kept sparse"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_sparse_rows_give_what_dense_rows_give(holey, kernel, budget):
+    dense, sparse, y = holey
+    settings = {"kernel": kernel, "gamma": 0.3, "max_atoms": 12, "stop": "max"}
+    want = KernelPursuitRegressor(**settings).fit(dense, y)
+    got = KernelPursuitRegressor(**settings, memory_budget=budget).fit(sparse, y)
+    before = sparse.copy()
+    np.testing.assert_array_equal(got.center_indices_, want.center_indices_)
+    np.testing.assert_allclose(got.predict(sparse), want.predict(dense), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(got.predict(dense), want.predict(sparse), rtol=1e-8, atol=1e-8)
+    assert (before != sparse).nnz == 0
+
+
+@pytest.mark.parametrize("penalty", [None, "ridge", "rkhs", "nugget"])
+@pytest.mark.parametrize("selection", ["residual", "correlation", "gain"])
+def test_sparse_rows_by_selection_and_penalty(holey, selection, penalty):
+    dense, sparse, y = holey
+    settings = {"selection": selection, "penalty": penalty, "max_atoms": 10, "stop": "max", "gamma": 0.5}
+    want = KernelPursuitRegressor(**settings).fit(dense, y)
+    got = KernelPursuitRegressor(**settings, memory_budget=0).fit(sparse, y)
+    np.testing.assert_array_equal(got.center_indices_, want.center_indices_)
+    np.testing.assert_allclose(got.predict(sparse), want.predict(dense), rtol=1e-7)
+    mean, std = got.predict(sparse, return_std=True)
+    np.testing.assert_allclose(std, want.predict(dense, return_std=True)[1], rtol=1e-7)
+    np.testing.assert_array_equal(mean, got.predict(sparse))
+
+
+@pytest.mark.parametrize("layout", [sp.csr_matrix, sp.csc_array, sp.coo_array, sp.csc_matrix])
+def test_other_sparse_layouts(holey, layout):
+    dense, sparse, y = holey
+    model = KernelPursuitRegressor(max_atoms=8).fit(layout(dense), y)
+    np.testing.assert_array_equal(model.predict(layout(dense)), model.predict(sparse))
+
+
+def test_sparse_precomputed(holey):
+    _, sparse, y = holey
+    K = sp.csr_array(sparse @ sparse.T)
+    model, dense = (KernelPursuitRegressor(kernel="precomputed", max_atoms=3).fit(A, y) for A in (K, K.toarray()))
+    np.testing.assert_allclose(model.predict(K), dense.predict(K.toarray()), rtol=1e-10)
+    np.testing.assert_allclose(model.predict(K[:, model.center_indices_]), model.predict(K), rtol=1e-12)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames(toy, frame):
+    X, y = toy
+    plain = KernelPursuitRegressor(max_atoms=10).fit(X, y)
+    table = frame(dict(zip("abc", X.T)))
+    model = KernelPursuitRegressor(max_atoms=10).fit(table, y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert not hasattr(plain, "feature_names_in_")
+    np.testing.assert_allclose(model.predict(table), plain.predict(X), rtol=1e-12)
+    renamed = frame(dict(zip("abd", X.T)))
+    for call in (model.predict, model.at(2).predict, lambda rows: next(model.staged_predict(rows))):
+        with pytest.raises(ValueError, match="feature names"):
+            call(renamed)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[["c", "b", "a"]])
+
+
+@pytest.mark.parametrize("series", [pd.Series, pl.Series])
+def test_series_as_targets_and_weights(toy, series):
+    X, y = toy
+    weight = np.arange(80.0)
+    got = KernelPursuitRegressor(max_atoms=5).fit(X, series(y), sample_weight=series(weight))
+    want = KernelPursuitRegressor(max_atoms=5).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(got.coef_, want.coef_)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial"])
+def test_float32_in_float32_out(toy, kernel):
+    X, y = toy
+    settings = {"kernel": kernel, "max_atoms": 10, "gamma": 0.3, "stop": "max"}
+    double = KernelPursuitRegressor(**settings).fit(X, y)
+    single = KernelPursuitRegressor(**settings).fit(X.astype(np.float32), y)
+    rows = X.astype(np.float32)
+    mean, std = single.predict(rows, return_std=True)
+    assert mean.dtype == std.dtype == np.float32
+    assert {stage.dtype for stage in single.staged_predict(rows)} == {np.dtype(np.float32)}
+    assert single.predict(X).dtype == np.float64
+    assert double.predict(rows).dtype == np.float32
+    assert single.predict(sp.csr_array(rows)).dtype == np.float32
+    np.testing.assert_array_equal(single.center_indices_, double.center_indices_)
+    np.testing.assert_allclose(mean, double.predict(X), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("square", [True, False])
+def test_precomputed_equals_the_kernel(toy, square):
+    X, y = toy
+    rows = np.arange(80) if square else np.arange(0, 80, 3)
+    K = rbf_kernel(X, X[rows], gamma=0.4)
+    settings = {"max_atoms": 12, "stop": "max", "penalty": "ridge"}
+    model = KernelPursuitRegressor(kernel="precomputed", **settings).fit(K, y)
+    direct = KernelPursuitRegressor(gamma=0.4, candidates=rows, **settings).fit(X, y)
+    np.testing.assert_array_equal(rows[model.center_indices_], direct.center_indices_)
+    np.testing.assert_allclose(model.predict(K), direct.predict(X), rtol=1e-8)
+    assert model.centers_ is None
+    for size in (0, 1, 4, 12):
+        small = model.at(size)
+        picked = K[:, small.center_indices_]
+        np.testing.assert_allclose(small.predict(K), direct.at(size).predict(X), rtol=1e-8)
+        np.testing.assert_allclose(small.predict(picked), small.predict(K), rtol=1e-12)
+        np.testing.assert_allclose(
+            small.predict(picked, return_std=True)[1], small.predict(K, return_std=True)[1], rtol=1e-10
+        )
+
+
+def test_precomputed_with_every_column_picked_in_another_order(toy):
+    """As many columns as atoms picked: all columns are given, in their own order, as documented first."""
+    X, y = toy
+    D = np.column_stack([X, X**2])
+    model = KernelPursuitRegressor(kernel="precomputed", stop="max", penalty=None).fit(D, y)
+    assert sorted(model.center_indices_) == list(range(6))
+    want = D[:, model.center_indices_] @ model.coef_ + model.intercept_
+    np.testing.assert_allclose(model.predict(D), want, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_columns", [1, 5, 79, 81])
+def test_precomputed_refuses_another_width(toy, n_columns):
+    X, y = toy
+    model = KernelPursuitRegressor(kernel="precomputed", max_atoms=10, stop="max").fit(rbf_kernel(X), y)
+    with pytest.raises(ValueError, match=f"{n_columns} features.*80"):
+        model.predict(np.ones((2, n_columns)))
+
+
+def test_precomputed_in_cross_validation(toy):
+    X, y = toy
+    ours = cross_val_score(KernelPursuitRegressor(kernel="precomputed", max_atoms=20), rbf_kernel(X, gamma=0.4), y)
+    direct = cross_val_score(KernelPursuitRegressor(gamma=0.4, max_atoms=20), X, y)
+    np.testing.assert_allclose(ours, direct, rtol=1e-6)
+
+
+def test_dictionaries_of_several_kinds(toy):
+    X, y = toy
+    dictionary = KernelAtoms("rbf") + Constant() + Functions(first_feature) + KernelAtoms("linear", centers=np.eye(3))
+    model = KernelPursuitRegressor(kernel=dictionary, max_atoms=30, stop="max").fit(X, y)
+    assert {80, 81} & set(model.center_indices_.tolist())
+    functions = np.isin(model.center_indices_, [80, 81])
+    np.testing.assert_array_equal(np.isnan(model.centers_).all(axis=1), functions)
+    assert model.score(X, y) > 0.99
+
+
+def first_feature(X):
+    return X[:, 0]
+
+
+def asymmetric(X, C):
+    return np.tanh(X @ np.roll(C, 1, axis=1).T)
+
+
+@pytest.mark.parametrize("kernel", ["sigmoid", asymmetric, Polynomial(coef0=-1.0), "precomputed"])
+@pytest.mark.parametrize("settings", [{"selection": "residual"}, {"penalty": "rkhs"}])
+def test_rules_that_need_mercer_refuse_other_dictionaries(toy, kernel, settings):
+    X, y = toy
+    rows = X @ np.roll(X, 1, axis=1).T if kernel == "precomputed" else X
+    name = next(iter(settings))
+    with pytest.raises(ValueError, match=rf"{name}='.*positive semidefinite"):
+        KernelPursuitRegressor(kernel=kernel, **settings).fit(rows, y)
+
+
+@pytest.mark.parametrize("selection", ["residual", "correlation", "gain", "random"])
+@pytest.mark.parametrize("penalty", [None, "ridge", "rkhs"])
+def test_weight_two_is_a_row_twice_and_weight_zero_is_none(toy, selection, penalty):
+    X, y = toy
+    weights = np.ones(80)
+    weights[[3, 7]], weights[60:] = 2, 0
+    settings = {"selection": selection, "penalty": penalty, "max_atoms": 60, "stop": "max", "gamma": 0.3}
+    settings |= {"max_atoms": 15} if selection != "random" else {"penalty": "ridge", "alpha": 0.1}
+    weighted = KernelPursuitRegressor(**settings).fit(X, y, sample_weight=weights)
+    repeated = np.repeat(np.arange(80), weights.astype(int))
+    plain = KernelPursuitRegressor(**settings).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.predict(X), plain.predict(X), rtol=1e-6, atol=1e-6)
+    assert weighted.center_indices_.max() < 60
+
+
+def test_weights_scale_with_the_ridge(toy):
+    """Weights c times as large under alpha c times as large give the same model."""
+    X, y = toy
+    weights = np.linspace(0.1, 2, 80)
+    one = KernelPursuitRegressor(alpha=0.1, max_atoms=15, stop="max").fit(X, y, sample_weight=weights)
+    ten = KernelPursuitRegressor(alpha=1.0, max_atoms=15, stop="max").fit(X, y, sample_weight=10 * weights)
+    np.testing.assert_array_equal(one.center_indices_, ten.center_indices_)
+    np.testing.assert_allclose(one.predict(X), ten.predict(X), rtol=1e-8)
+    scalar = KernelPursuitRegressor(max_atoms=5).fit(X, y, sample_weight=1.0)
+    np.testing.assert_allclose(scalar.coef_, KernelPursuitRegressor(max_atoms=5).fit(X, y).coef_)

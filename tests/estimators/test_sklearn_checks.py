@@ -1,0 +1,65 @@
+"""All of scikit-learn's estimator checks, on configurations that take different roads through the code."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from kernelpursuit import KernelPursuitRegressor
+
+WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+
+# Every check runs on every configuration, but for those whose claim a configuration contradicts.
+CONFIGURATIONS = [
+    ({}, ()),
+    ({"selection": "correlation", "penalty": None, "stop": "tol"}, ()),
+    ({"selection": "residual", "penalty": "rkhs", "stop": "one-se"}, ()),
+    ({"selection": "random", "fit_intercept": False, "random_state": 0}, ()),
+    # A nugget belongs to one row of K: a row given twice has two of them, a row of weight two has one.
+    ({"selection": "residual", "penalty": "nugget"}, WEIGHTS),
+    # Which rows are drawn depends on their order, which the equivalence check shuffles.
+    ({"kernel": "matern32", "candidates": 5, "stop": "validation", "random_state": 0}, WEIGHTS),
+    ({"kernel": "polynomial", "gamma": 0.1, "stop": "loo | tol"}, ()),
+    ({"kernel": "sigmoid", "stop": "max", "max_atoms": 10, "n_jobs": 1, "memory_budget": 0}, ()),
+    ({"kernel": ["rbf", "laplacian"], "warm_start": True}, ()),
+    # Columns of atom values need not be as many as rows.
+    ({"kernel": "precomputed", "max_atoms": 20}, ("check_nonsquare_error",)),
+]
+
+# Skipped by scikit-learn unless SCIPY_ARRAY_API was set before SciPy was imported: it gets its own process.
+NEEDS_ARRAY_API = "check_array_api_input"
+
+
+def checks(array_api):
+    """Yield (configuration number, estimator, check, name of the check)."""
+    for number, (parameters, contradicted) in enumerate(CONFIGURATIONS):
+        for estimator, check in estimator_checks_generator(KernelPursuitRegressor(**parameters), mark=None):
+            name = getattr(check, "func", check).__name__
+            if name not in contradicted and (name == NEEDS_ARRAY_API) == array_api:
+                yield number, estimator, check, name
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [pytest.param(estimator, check, id=f"{number}-{name}") for number, estimator, check, name in checks(False)],
+)
+def test_estimator_check(estimator, check):
+    check(estimator)
+
+
+def test_array_api_check():
+    outcome = subprocess.run(
+        [sys.executable, "-W", "error", __file__],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    assert int(outcome.stdout) >= len(CONFIGURATIONS)
+
+
+if __name__ == "__main__":
+    print(sum(check(estimator) is None for _, estimator, check, _ in checks(True)))

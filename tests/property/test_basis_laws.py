@@ -1,0 +1,183 @@
+"""The orthonormal basis: how far rounding lets it be orthonormal, and its factor R be that of the atoms.
+
+Ratios are those of LAPACK's test programs: an error over eps, the norm of what was factored and its size. Those for
+a backward stable factorisation are of order one, whatever the condition number.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelpursuit.dictionary import Precomputed, as_dictionary
+from kernelpursuit.engine import Engine
+from kernelpursuit.kernels import RBF, Matern52
+from kernelpursuit.pursuit.basis import DEPENDENT
+from kernelpursuit.pursuit.penalty import resolve_penalty
+from kernelpursuit.pursuit.state import PursuitState
+
+EPS = np.finfo(float).eps
+RATIO = 30.0  # LAPACK's own threshold
+
+
+def run(dictionary, X, y, *, order=None, penalty=None, alpha=0.0, weights=None, intercept=False):
+    """Add the atoms in the given order, dependent ones left out; return the state and the picked columns."""
+    resolved = as_dictionary(dictionary).resolve(X)
+    n = X.shape[0]
+    total = n if weights is None else weights.sum()
+    penalty, nugget = resolve_penalty(penalty, alpha, total, resolved)
+    engine = Engine(resolved, X, weights=weights, nugget=nugget, memory_budget=2**30, n_threads=1)
+    root = np.ones(n) if weights is None else np.sqrt(weights)
+    fixed = root[None, :] if intercept else np.empty((0, n))
+    order = np.arange(resolved.n_atoms) if order is None else order
+    state = PursuitState(engine, (y * root)[None, :], penalty, resolved.n_atoms + len(fixed), fixed)
+    for j in order:
+        state.add(state.examine(np.array([j])), 0)
+    columns = np.vstack([fixed, engine.columns(np.array(state.atoms, dtype=int))]).T
+    return state, columns
+
+
+def solve_upper(R, B):
+    """R^{-1} B in extended precision, so that the checks do not add errors of their own."""
+    X = B.astype(np.longdouble)
+    R = R.astype(np.longdouble)
+    for i in range(len(R) - 1, -1, -1):
+        X[i] = (X[i] - R[i, i + 1 :] @ X[i + 1 :]) / R[i, i]
+    return X
+
+
+def orthogonality(state):
+    """||V V' + T' L T - I|| with T = R^{-1}: the directions' inner products."""
+    basis = state.basis
+    V = basis.V.astype(np.longdouble)
+    products = V @ V.T
+    if basis.L is not None:
+        T = solve_upper(basis.R, np.eye(basis.size))
+        products = products + T.T @ basis.L.astype(np.longdouble) @ T
+    return float(np.abs(products - np.eye(basis.size)).max())
+
+
+def residual_ratio(state, columns):
+    """||D - V'R|| / (n eps ||D||), the ratio of LAPACK's QR tests."""
+    error = columns - state.basis.V.T @ state.basis.R
+    return np.linalg.norm(error, 1) / (EPS * np.linalg.norm(columns, 1) * len(columns))
+
+
+def factor_ratio(state, columns):
+    """||D'D + L - R'R|| / (k eps ||D'D + L||), the ratio of LAPACK's Cholesky tests."""
+    inner = columns.T @ columns + (0.0 if state.basis.L is None else state.basis.L)
+    error = inner - state.basis.R.T @ state.basis.R
+    return np.linalg.norm(error, 1) / (EPS * np.linalg.norm(inner, 1) * len(inner))
+
+
+def amplification(state, columns):
+    """The largest <j, j> / rho_j²: by how much a rounding of L itself shows in the directions' products."""
+    own = 0.0 if state.basis.L is None else np.diag(state.basis.L)
+    return float(((np.square(columns).sum(axis=0) + own) / np.diag(state.basis.R) ** 2).max())
+
+
+def solution_error(state, columns, y):
+    """Gradient of the penalised cost at the weights, relative to the sizes that go into it."""
+    w, D = state.weights.astype(np.longdouble), columns.astype(np.longdouble)
+    gradient = D.T @ (y[:, None] - D @ w)
+    size = np.linalg.norm(columns, 2)
+    scale = size * (size * np.linalg.norm(state.weights) + np.linalg.norm(y))
+    if state.basis.L is not None:
+        gradient -= state.basis.L @ w
+        scale += np.linalg.norm(state.basis.L, 2) * np.linalg.norm(state.weights)
+    return float(np.abs(gradient).max() / scale)
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([None, "ridge", "rkhs", "nugget"]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([1e-3, 1.0]),
+)
+def test_orthonormal_to_a_few_eps(seed, penalty, weighted, intercept, alpha):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    weights = rng.uniform(0.1, 4.0, size=40) if weighted else None
+    state, columns = run(
+        RBF(gamma=3.0), X, y, order=range(15), penalty=penalty, alpha=alpha, weights=weights, intercept=intercept
+    )
+    assert state.basis.size == 15 + intercept
+    assert orthogonality(state) < 50 * EPS
+    assert residual_ratio(state, columns) < RATIO
+    assert not np.tril(state.basis.R, -1).any()
+    assert (np.diag(state.basis.R) > 0).all()
+
+
+@given(st.integers(0, 10**6), st.floats(0.0, 12.0))
+def test_matrices_of_a_given_condition_number(seed, decades):
+    """LAPACK's own test matrices: random orthogonal factors around singular values from 1 down to 10^-decades."""
+    rng = np.random.default_rng(seed)
+    left, right = (np.linalg.qr(rng.normal(size=shape))[0] for shape in ((50, 20), (20, 20)))
+    D = left * np.logspace(0, -decades, 20) @ right.T
+    state, columns = run(Precomputed(), D, rng.normal(size=50))
+    assert orthogonality(state) < 50 * EPS
+    assert residual_ratio(state, columns) < RATIO
+    kept = np.linalg.cond(columns)
+    assert state.basis.size == 20 or kept > 1e-2 * DEPENDENT**-0.5
+
+
+SMOOTH = {
+    "rbf-wide": RBF(gamma=1e-3),
+    "rbf": RBF(gamma=0.1),
+    "matern": Matern52(gamma=1e-4),
+}
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("kernel", SMOOTH)
+@pytest.mark.parametrize(
+    ("penalty", "alpha"),
+    [(None, 0.0), ("ridge", 1e-12), ("ridge", 1e-4), ("nugget", 1e-12), ("rkhs", 1e-14), ("rkhs", 1e-8), ("rkhs", 1.0)],
+)
+def test_smooth_gram_matrices(kernel, penalty, alpha, intercept, rng):
+    """Gram matrices with condition numbers of 1e12 and beyond, their atoms in no helpful order."""
+    X = rng.uniform(-1, 1, size=(120, 2))
+    y = np.sin(3 * X[:, 0]) + X[:, 1]
+    K = SMOOTH[kernel](X)
+    assert np.linalg.cond(K) > 1e12 or kernel == "matern"
+    state, columns = run(SMOOTH[kernel], X, y, penalty=penalty, alpha=alpha, intercept=intercept)
+    assert state.basis.size >= 4
+    assert residual_ratio(state, columns) < RATIO
+    assert factor_ratio(state, columns) < RATIO
+    # Without entries between atoms, L is exact in T'LT; with them, so much of its rounding shows and no more.
+    shows = amplification(state, columns) if penalty == "rkhs" else 10.0
+    assert orthogonality(state) < 100 * EPS * shows
+
+
+@pytest.mark.parametrize("penalty", [None, "ridge", "rkhs"])
+def test_the_weights_solve_the_normal_equations(penalty, rng):
+    X = rng.uniform(-1, 1, size=(80, 2))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=80)
+    state, columns = run(RBF(gamma=0.3), X, y, order=range(40), penalty=penalty, alpha=1e-9)
+    assert solution_error(state, columns, y) < 100 * EPS
+    fitted = state.basis.V.T @ state.b[: state.basis.size]
+    np.testing.assert_allclose(y - fitted[:, 0], state.residual[0], atol=1e-12)
+    np.testing.assert_allclose(np.square(state.basis.V).sum(axis=0), state.leverage, rtol=1e-12)
+
+
+@pytest.mark.parametrize("new", [1e-2, 1e-4, 1e-6, 1e-8, 1e-12, 0.0])
+def test_what_is_new_decides_whether_an_atom_is_dependent(new, rng):
+    """An atom counts while the squared length of what is new in it is above DEPENDENT of the whole."""
+    Q = np.linalg.qr(rng.normal(size=(60, 4)))[0]
+    column = Q[:, :3] @ np.array([1.0, -2.0, 0.5]) + new * np.linalg.norm([1.0, -2.0, 0.5]) * Q[:, 3]
+    D = np.column_stack([Q[:, :3], column])
+    state, _ = run(Precomputed(), D, rng.normal(size=60))
+    assert state.basis.size == (4 if new**2 > DEPENDENT else 3)
+    assert orthogonality(state) < 20 * EPS
+
+
+def test_exact_scores_are_what_the_cost_drops_by(rng):
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    state, _ = run(RBF(gamma=1.0), X, y, order=range(5), penalty="rkhs", alpha=0.1)
+    shortlist = state.examine(np.arange(5, 12))
+    before = state.cost()
+    promised = shortlist.u[0, 3] ** 2 / shortlist.a[3]
+    assert state.add(shortlist, 3)
+    assert before - state.cost() == pytest.approx(promised, rel=1e-10)
+    assert state.atoms[-1] == 8

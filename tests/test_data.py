@@ -1,0 +1,46 @@
+"""Generators of data: shapes, seeds, and the functions they say they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelpursuit.data import make_chirp, make_friedman, make_peaks
+
+GENERATORS = [(make_chirp, 1), (make_peaks, 2), (make_friedman, 10)]
+
+
+@pytest.mark.parametrize(("make", "n_features"), GENERATORS)
+def test_shapes(make, n_features):
+    X, y = make(37)
+    assert X.shape == (37, n_features)
+    assert y.shape == (37,)
+    assert X.dtype == y.dtype == np.float64
+    assert np.isfinite(X).all()
+    assert np.isfinite(y).all()
+
+
+@pytest.mark.parametrize(("make", "n_features"), GENERATORS)
+def test_a_seed_fixes_the_draw(make, n_features):
+    for first, second in zip(make(50, seed=3), make(50, seed=3)):
+        np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(make(50, seed=3)[1], make(50, seed=4)[1])
+
+
+@pytest.mark.parametrize(("make", "n_features"), GENERATORS)
+def test_noise_is_added_and_nothing_else(make, n_features):
+    X, clean = make(4000, noise=0.0)
+    same, noisy = make(4000, noise=0.5)
+    np.testing.assert_array_equal(X, same)
+    assert np.std(noisy - clean) == pytest.approx(0.5, rel=0.05)
+
+
+def test_the_functions_are_those_of_the_docstrings():
+    X, y = make_chirp(100, noise=0.0)
+    x = X[:, 0]
+    assert (np.diff(x) >= 0).all()
+    assert 0 <= x.min() <= x.max() <= 10
+    np.testing.assert_allclose(y, (1 + x / 10) * np.sin(x**3 / 40))
+    X, y = make_friedman(100, noise=0.0)
+    expected = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    np.testing.assert_allclose(y, expected)

@@ -1,0 +1,51 @@
+"""Imports go one way, and importing the package costs nobody what he does not use."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).parents[1]
+# What extras bring, and what is slow to import.
+NOT_AT_IMPORT = {"matplotlib", "pandas", "polars", "dask", "distributed", "pyarrow", "onnx", "typer", "rich"}
+
+
+def test_contracts(capfd):
+    code = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert code == 0, capfd.readouterr().out
+
+
+def modules_after(statement):
+    """Top-level modules of a fresh interpreter after running a statement."""
+    report = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    command = [sys.executable, "-W", "error", "-c", f"{statement}; {report}"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_package_is_light():
+    loaded = modules_after("import kernelpursuit")
+    assert "kernelpursuit" in loaded
+    # scikit-learn itself imports pandas where that is installed.
+    ours = loaded - modules_after("import sklearn.base, sklearn.utils.validation")
+    assert not ours & NOT_AT_IMPORT, ours & NOT_AT_IMPORT
+    assert not loaded & {"matplotlib", "dask"}
+
+
+@pytest.mark.parametrize("module", ["_native", "kernels", "dictionary", "engine", "stopping", "pursuit"])
+def test_lower_layers_are_in_the_package(module):
+    """Every layer that the contracts name exists: a renamed folder would pass them unseen."""
+    layer = ROOT / "src" / "kernelpursuit" / module
+    assert layer.is_dir() or layer.with_suffix(".py").is_file()
+
+
+def test_only_numpy_and_scipy_below_the_estimators():
+    """The files below the estimators import nothing else from outside, not even inside a function."""
+    allowed = {"numpy", "scipy", "threadpoolctl", "kernelpursuit", "__future__", *sys.stdlib_module_names}
+    optional = {"path.py": {"pandas"}}
+    for folder in ("_native", "kernels", "dictionary", "engine", "pursuit"):
+        for file in (ROOT / "src" / "kernelpursuit" / folder).rglob("*.py"):
+            words = (line.split() for line in file.read_text().splitlines())
+            imported = {w[1].partition(".")[0] for w in words if len(w) > 1 and w[0] in ("import", "from")}
+            assert imported <= allowed | optional.get(file.name, set()), file
