@@ -2,7 +2,6 @@
 
 import io
 import pickle
-import re
 
 import numpy as np
 import pytest
@@ -110,37 +109,17 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_warm_start_on_something_else_is_refused_or_a_fit_from_scratch(toy, change):
+def test_warm_start_on_something_else_is_a_fit_from_scratch(toy, change):
     """The documented result of a warm start is that of a cold fit; where it cannot be, a sentence says so."""
     X, y = toy
     settings, changed = CHANGES[change]
     first = gram(X) if settings.get("kernel") == "precomputed" else X
     model = KernelPursuitRegressor(max_atoms=12, warm_start=True, stop="max", random_state=0, **settings).fit(first, y)
-    before = pickle.dumps(model.path_)
     model.set_params(max_atoms=15, **(changed if isinstance(changed, dict) else {}))
     picked = np.isin(np.arange(80), model.center_indices_)
     data = (first, y, None) if isinstance(changed, dict) else changed(X, y, picked)
     cold = clone(model).fit(*data)
-    refusal = None
-    try:
-        model.fit(*data)
-    except ValueError as error:
-        refusal = str(error)
-    if refusal is None:
-        assert_same_model(model, cold)
-    else:
-        assert re.search(r"^warm_start=True .* set warm_start=False\.$", refusal)
-        assert pickle.dumps(model.path_) == before
-
-
-@pytest.mark.parametrize("change", ["X moved", "X shorter"])
-def test_warm_start_on_other_rows_is_refused(toy, change):
-    X, y = toy
-    model = KernelPursuitRegressor(max_atoms=5, warm_start=True).fit(X, y)
-    with pytest.raises(ValueError, match="warm_start=True extends the last fit"):
-        model.fit(*CHANGES[change][1](X, y, None))
-    with pytest.raises(ValueError, match=r"warm_start=True extends the last fit.*gamma"):
-        model.set_params(gamma=3.0).fit(X, y)
+    assert_same_model(model.fit(*data), cold)
 
 
 RANDOM = [

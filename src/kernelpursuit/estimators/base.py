@@ -78,13 +78,8 @@ class BaseKernelPursuit(BaseEstimator):
         rule = as_rule(self.stop)
         fitted_on = self._fingerprint(X, y, weights, rule)
         extend, seed = None, check_seed(self.random_state)
-        if check_flag("warm_start", self.warm_start) and hasattr(self, "path_"):
+        if check_flag("warm_start", self.warm_start) and getattr(self, "_fitted_on", None) == fitted_on:
             extend, seed = self.path_, self._seed
-            if fitted_on != self._fitted_on:
-                raise ValueError(
-                    "warm_start=True extends the last fit, but the data or a parameter other than max_atoms and stop "
-                    "is not what it was; fit the same, or set warm_start=False."
-                )
         outcome = run_pursuit(
             X,
             y[:, None] if y.ndim == 1 else y,
@@ -172,7 +167,7 @@ class BaseKernelPursuit(BaseEstimator):
     def _check_rows(self, X: Any) -> Any:
         """Validate rows to predict."""
         check_is_fitted(self)
-        shape = np.shape(X) if not sp.issparse(X) else X.shape
+        shape: tuple[int, ...] = getattr(X, "shape", ())
         picked_only = isinstance(self._path_atoms, Precomputed) and len(shape) == 2 and shape[1] == self.n_atoms_
         with one_sentence("X"):
             if picked_only and self.n_atoms_ != self.n_features_in_:

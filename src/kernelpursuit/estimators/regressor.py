@@ -52,8 +52,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Bytes that the fit may take for dictionary values; a quarter of free memory by default. It changes the time
         a fit takes, never its result.
     warm_start : bool, default=False
-        Whether `fit` extends the path of the last fit of the same data, for a larger `max_atoms`; the result is that
-        of a fit from scratch.
+        Whether `fit` goes on from the path of the last fit where only `max_atoms` or `stop` have changed since. It
+        saves time and never changes the result: where anything else changed, `fit` starts from scratch.
     random_state : int, RandomState instance or None, default=None
         Used by `selection="random"`, by drawn candidates and by held-out fractions.
     n_jobs : int, optional

@@ -143,7 +143,8 @@ def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int) -> np
     usable = np.flatnonzero(weights)
     if len(usable) < 2:
         raise ValueError(
-            "stop='validation' needs at least two rows to hold some out; give more rows or Validation(X, y)."
+            f"stop='validation' holds rows out, for which n_samples={len(usable)} is too few; give more rows, or "
+            "Validation(X=..., y=...)."
         )
     n_held = min(max(1, round(fraction * len(usable))), len(usable) - 1)
     held[np.random.default_rng([seed, 1]).choice(usable, size=n_held, replace=False)] = True
