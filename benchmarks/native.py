@@ -6,28 +6,14 @@ the core use as many threads as OpenMP would (``OMP_NUM_THREADS`` is obeyed).
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
+from timing import best_times
 
 from kernelpursuit import _native
 
 RBF = ("rbf", 0.0, 0.0)
-
-
-def best_times(*functions: Callable[[], object], rounds: int = 5, repeats: int = 3) -> list[float]:
-    """Return the best time of each function, in seconds, over rounds that take them in turn."""
-    best = [float("inf")] * len(functions)
-    for _ in range(rounds):
-        for k, function in enumerate(functions):
-            for _ in range(repeats):
-                start = time.perf_counter()
-                function()
-                best[k] = min(best[k], time.perf_counter() - start)
-    return best
 
 
 def row(what: str, dtype: type, seconds: float, elements: float, ratio: float, against: str, target: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.svm import SVR
-from timing import best_of, row
+from timing import best_times, row
 
 from kernelpursuit import KernelPursuitRegressor
 
@@ -18,8 +18,8 @@ def main() -> None:
     ours = KernelPursuitRegressor(gamma=1 / 8, max_atoms=100, stop="max", candidates=np.arange(2000)).fit(X, y)
     rows = rng.normal(size=(100_000, 8))
     few = rows[:2_000]
-    svr_row = best_of(lambda: svr.predict(few), 3) / len(few)
-    our_row = best_of(lambda: ours.predict(rows), 10) / len(rows)
+    svr_time, our_time = best_times(lambda: svr.predict(few), lambda: ours.predict(rows), rounds=3)
+    svr_row, our_row = svr_time / len(few), our_time / len(rows)
     truth = np.sin(few).sum(axis=1)
     errors = [np.sqrt(np.mean((model.predict(few) - truth) ** 2)) for model in (svr, ours)]
     ratio = svr_row / our_row

@@ -1,34 +1,36 @@
-"""Best-of-several times, peak memory of a child process, and a table: what every benchmark here shares."""
+"""Best of several times, peak memory of a child process, a line of a table: what the benchmarks share."""
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 
 
-def best_of(call: Callable[[], object], repeats: int = 5) -> float:
-    """Least seconds of several calls: the machine is noisy, and noise only ever adds."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+def best_times(*functions: Callable[[], object], rounds: int = 5, repeats: int = 3) -> list[float]:
+    """Return the best time of each function, in seconds, over rounds that take them in turn.
+
+    The machine is noisy, and noise only ever adds; in turns, a busy moment hurts all of them.
+    """
+    best = [float("inf")] * len(functions)
+    for _ in range(rounds):
+        for k, function in enumerate(functions):
+            for _ in range(repeats):
+                start = time.perf_counter()
+                function()
+                best[k] = min(best[k], time.perf_counter() - start)
+    return best
 
 
 def peak_bytes_of(code: str) -> int:
-    """Peak resident memory of a fresh Python process that runs `code`."""
-    report = "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    """Peak resident memory of a fresh Python process that runs `code` (Linux).
+
+    Read from the process's own memory map: getrusage() would report the parent's peak where that was higher.
+    """
+    report = "\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
     done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
     return int(done.stdout.split()[-1]) * 1024
-
-
-def own_peak_bytes() -> int:
-    """Peak resident memory of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def row(what: str, measured: str, target: str, reached: bool) -> None:

@@ -53,6 +53,11 @@ class Dictionary(ABC):
     def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
 
+    def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+        """Write the values of the given atoms into `out`, in its float type."""
+        for tile in tiles(len(atoms), out.shape[1] * 8):
+            out[tile] = self.block(rows, atoms[tile], out.dtype, n_threads)
+
     @abstractmethod
     def take(self, atoms: np.ndarray) -> Dictionary:
         """Return the dictionary of just these atoms, in this order."""

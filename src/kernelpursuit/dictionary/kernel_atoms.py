@@ -132,6 +132,14 @@ class KernelAtoms(Dictionary):
             values = _native.block(self.kernel.spec, centers[dtype][atoms], rows[dtype], n_threads=n_threads)
         return np.ascontiguousarray(values, dtype=dtype)
 
+    def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+        """Write the values where they are to stay: fresh memory is slow, and the core's threads touch it together."""
+        if not self._is_native(rows):
+            return super().fill(rows, atoms, out, n_threads)
+        centers = self._embedded_centers()[out.dtype][atoms]
+        _native.block(self.kernel.spec, centers, rows[out.dtype], out=out, n_threads=n_threads)
+        return None
+
     def rmatvec(
         self,
         rows: Any,

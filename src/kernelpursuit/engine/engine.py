@@ -13,7 +13,6 @@ import numpy as np
 
 from kernelpursuit import _native
 from kernelpursuit.dictionary import Dictionary
-from kernelpursuit.dictionary.base import tiles
 
 # Below this many values the whole dictionary is scored in float64: it is small enough to be fast anyway.
 FLOAT64_UP_TO = 8_000_000
@@ -143,6 +142,4 @@ class Engine:
         bytes_per_atom = max(1, self.n_rows * self._dtype.itemsize)
         n_kept = min(self.n_atoms, self.memory_budget // bytes_per_atom)
         self._kept = np.empty((n_kept, self.n_rows), dtype=self._dtype)
-        for tile in tiles(n_kept, bytes_per_atom):
-            atoms = np.arange(tile.start, tile.stop)
-            self._kept[tile] = self.dictionary.block(self._rows, atoms, self._dtype, self.n_threads)
+        self.dictionary.fill(self._rows, np.arange(n_kept), self._kept, self.n_threads)

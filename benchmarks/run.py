@@ -1,0 +1,12 @@
+"""All benchmarks in one run: `make bench`. Ratios are of times measured here and now, best of several."""
+
+from __future__ import annotations
+
+import fit
+import native
+import predict
+
+native.main()
+print()
+fit.main()
+predict.main()
