@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-sanitize lint bench clean setup
+.PHONY: demo test test-slow test-numpy test-sanitize lint bench clean setup
 
 setup: $(VENV)/installed
 
@@ -32,6 +32,11 @@ test: setup lint
 test-slow: setup
 	$(BIN)/python -m pytest -n 2 -m slow
 
+# The same tests without the native core.
+test-numpy: setup
+	KERNELPURSUIT_BACKEND=numpy $(BIN)/python -m pytest -n 2 -m "not slow"
+
+# The native tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitize: setup
 	tests/native/run_sanitized.sh
 

@@ -7,21 +7,29 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from kernelpursuit import KernelPursuitRegressor
+from kernelpursuit import KernelPursuitRegressor, _native
 from kernelpursuit.engine import engine
 from kernelpursuit.pursuit import progress
 from kernelpursuit.stopping import Tol, Validation
 
 
+def assert_same(got, want, name):
+    """Bit by bit the same on the native core; NumPy's matrix products round by the shape of their tiles."""
+    if _native.BACKEND == "native" or want is None:
+        np.testing.assert_array_equal(got, want, err_msg=name)
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9, err_msg=name)
+
+
 def assert_same_model(got, want):
-    """Bit by bit the same path and the same model on it."""
+    """The same path and the same model on it."""
     for name in ("atom", "cost", "residual_norm", "dof", "loo", "loo_se", "R", "b"):
-        np.testing.assert_array_equal(getattr(got.path_, name), getattr(want.path_, name), err_msg=name)
+        assert_same(getattr(got.path_, name), getattr(want.path_, name), name)
     assert got.path_.skipped == want.path_.skipped
     assert got.path_.end_reason == want.path_.end_reason
     assert (got.n_atoms_, got.stop_reason_) == (want.n_atoms_, want.stop_reason_)
     for name in ("coef_", "intercept_", "center_indices_", "centers_"):
-        np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
+        assert_same(getattr(got, name), getattr(want, name), name)
 
 
 WARM = [

@@ -86,11 +86,10 @@ def factor_ratio(state, columns):
     return np.linalg.norm(error, 1) / (EPS * np.linalg.norm(inner, 1) * len(inner))
 
 
-def amplification(state, columns):
-    """The largest <j, j> / rho_j²: by how much a rounding of L itself shows in the directions' products."""
-    L = penalty_between(state)
-    own = 0.0 if L is None else np.diag(L)
-    return float(((np.square(columns).sum(axis=0) + own) / np.diag(state.basis.R) ** 2).max())
+def amplification(state):
+    """The largest entry of |T|' |L| |T|: by how much a rounding of L itself shows in the directions' products."""
+    T = np.abs(solve_upper(state.basis.R, np.eye(state.basis.size)))
+    return float((T.T @ np.abs(penalty_between(state)) @ T).max())
 
 
 def solution_error(state, columns, y):
@@ -167,7 +166,7 @@ def test_smooth_gram_matrices(kernel, penalty, alpha, intercept, rng):
     products = state.basis.vectors @ state.basis.vectors.T
     assert np.abs(products - np.eye(state.basis.size)).max() < 100 * EPS
     # Without entries between atoms, L is exact in T'LT; with them, so much of the rounding of its factor shows.
-    shows = RATIO * state.basis.size * amplification(state, columns) if penalty == "rkhs" else 1000.0
+    shows = RATIO * amplification(state) if penalty == "rkhs" else 1000.0
     assert orthogonality(state) < EPS * shows
 
 

@@ -104,8 +104,7 @@ def rmatvec(kind: str, p0: float, p1: float, C: Array, X: Array, V: Array, out: 
     """Fill ``out[t, j] = sum_i k(x_i, c_j) V[t, i]``."""
     out[:] = 0.0
     for rows, atoms in _tiles(len(X), len(C)):
-        values = _values(kind, p0, p1, C[atoms], X[rows])
-        out[:, atoms] += V[:, rows] @ values.T.astype(np.float64)
+        _add_products(_values(kind, p0, p1, C[atoms], X[rows]), V[:, rows], out[:, atoms])
 
 
 def sqnorms(kind: str, p0: float, p1: float, C: Array, X: Array, weights: Array, out: Array, n_threads: int) -> None:
@@ -122,7 +121,14 @@ def stored_rmatvec(block: Array, V: Array, out: Array, n_threads: int) -> None:
     m, n = block.shape
     out[:] = 0.0
     for rows, atoms in _tiles(n, m):
-        out[:, atoms] += V[:, rows] @ block[atoms, rows].T.astype(np.float64)
+        _add_products(block[atoms, rows], V[:, rows], out[:, atoms])
+
+
+def _add_products(values: Array, V: Array, out: Array) -> None:
+    """Add ``V @ values.T`` one vector at a time: a result must not depend on the vectors it is asked for with."""
+    values = values.astype(np.float64, copy=False)
+    for vector, sums in zip(V, out):
+        sums += values @ vector
 
 
 def sweep(V: Array, p: Array, z: Array, after: Array, n_threads: int) -> float:

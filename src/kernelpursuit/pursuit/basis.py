@@ -64,6 +64,11 @@ class Basis:
         self._C = np.zeros((n_penalised, n_penalised))
 
     @property
+    def width(self) -> int:
+        """How many entries of a vector are in use. Sums stop there, so that they do not depend on the capacity."""
+        return self.n_rows + self.n_coordinates
+
+    @property
     def vectors(self) -> np.ndarray:
         """The directions in full, shape (size, n_rows + n_penalised)."""
         return self._vectors[: self.size]

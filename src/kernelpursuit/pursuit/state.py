@@ -83,7 +83,8 @@ class PursuitState:
 
     def cost(self) -> float:
         """`||y - D w||² + w' L w`."""
-        return float(np.vdot(self._left, self._left))
+        left = self._left[:, : self.basis.width]
+        return float(np.einsum("ij,ij->", left, left))
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms: their columns and one matrix product over the basis."""
@@ -107,7 +108,8 @@ class PursuitState:
 
     def _append(self, direction: Direction, coordinates: np.ndarray | None) -> None:
         t = self.basis.size
-        v = self.basis.append(direction, coordinates)
-        self.b[t] = b = self._left @ v
-        self._left -= np.outer(b, v)
+        v = self.basis.append(direction, coordinates)[: self.basis.width]
+        left = self._left[:, : self.basis.width]
+        self.b[t] = b = left @ v
+        left -= np.outer(b, v)
         self.leverage += np.square(v[: self.engine.n_rows])
