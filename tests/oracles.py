@@ -29,13 +29,17 @@ def penalised_cost(A, y, w, L=None, weights=None):
 
 @dataclass
 class Model:
-    """A dictionary on the training rows with a penalty; sub-models by lists of atoms."""
+    """A dictionary on the training rows with a penalty; sub-models by lists of atoms.
+
+    `nugget` is the part of the columns D that the function does not have when it predicts.
+    """
 
     D: np.ndarray
     y: np.ndarray
     L: np.ndarray | None = None
     weights: np.ndarray | None = None
     intercept: bool = False
+    nugget: float = 0.0
 
     def __post_init__(self):
         self.y = self.y[:, None] if self.y.ndim == 1 else self.y
@@ -44,6 +48,22 @@ class Model:
     def columns(self, atoms):
         ones = np.ones((len(self.D), int(self.intercept)))
         return np.hstack([ones, self.D[:, atoms]])
+
+    def predicting_columns(self, atoms):
+        """The columns of the function that predicts, which has no nugget."""
+        columns = self.columns(atoms)
+        columns[atoms, int(self.intercept) + np.arange(len(atoms))] -= self.nugget
+        return columns
+
+    def predicting_residual(self, atoms):
+        return self.y - self.predicting_columns(atoms) @ self.fit(atoms)
+
+    def noise_variance(self, atoms):
+        """Mean square times n / (n - dof), where n counts a row by its weight, but not below one."""
+        s = self.rows_weights()
+        n = np.maximum(s, 1.0).sum()
+        mean = s @ np.square(self.predicting_residual(atoms)) / s.sum()
+        return mean * n / (n - np.trace(self.hat(atoms)))
 
     def penalty(self, atoms):
         """L over the picked atoms, with a row and a column of zeros for the intercept."""
@@ -99,7 +119,7 @@ class Model:
             without = s.copy()
             without[i] -= min(1.0, s[i])
             w = replace(self, weights=without).fit(atoms)
-            errors[i] = np.square(self.y[i] - self.columns(atoms)[i] @ w).mean()
+            errors[i] = np.square(self.y[i] - self.predicting_columns(atoms)[i] @ w).mean()
         mean = np.average(errors, weights=s)
         spread = np.average((errors - mean) ** 2, weights=s)
         return mean, np.sqrt(spread / (np.maximum(s, 1.0).sum() - 1))

@@ -15,7 +15,7 @@ def check_option(name: str, value: Any, options: Iterable[str]) -> str:
     options = list(options)
     if isinstance(value, str) and value in options:
         return value
-    near = difflib.get_close_matches(str(value), options, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(value, options, n=1, cutoff=0.5) if isinstance(value, str) else []
     hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(map(repr, options))}."
     raise ValueError(f"{name}={value!r} is not known; {hint}")
 
@@ -26,7 +26,7 @@ def check_number(name: str, value: Any, *, low: float, strict: bool = False, int
     bound = f"{'above' if strict else 'of at least'} {low:g}"
     noun = "a whole number" if integer else "a number"
     is_number = isinstance(value, kind) and not isinstance(value, bool)
-    # `not (value > low)` also catches NaN; infinity is never a useful setting.
+    # Infinity is never a useful setting either.
     if not is_number or value != value or value in (float("inf"), float("-inf")):
         raise ValueError(f"{name}={value!r} is not usable; give {noun} {bound}.")
     if value < low or (strict and value == low):
@@ -45,14 +45,15 @@ def as_floats(name: str, value: Any) -> np.ndarray:
     """Return an array of real floats (float32 stays), or refuse in a sentence."""
     try:
         array = np.asarray(value)
+        if array.dtype in (np.float32, np.float64):
+            return array
         if array.dtype.kind == "c":
-            raise ValueError
-        return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-    except (TypeError, ValueError):
-        kind = (
-            "complex numbers" if getattr(value, "dtype", np.dtype(float)).kind == "c" else "something else than numbers"
-        )
-        raise ValueError(f"{name} holds {kind}; give real numbers.") from None
+            raise ValueError(f"{name} holds complex numbers; give real numbers.")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        if str(error).startswith(name):
+            raise
+        raise ValueError(f"{name} holds something else than numbers; give real numbers.") from None
 
 
 def check_finite(name: str, array: Any) -> None:

@@ -29,6 +29,7 @@ def make_path(values, se=0.0, residuals=None):
         b=np.zeros((k, 1)),
         n_fixed=0,
         total_weight=100.0,
+        n_units=100.0,
         target_residual=residuals[:, None] ** 2,
         validation=values,
         end_reason="max_atoms=9 reached",

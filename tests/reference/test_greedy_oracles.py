@@ -36,7 +36,7 @@ def model_of(K, y, penalty, weights, intercept):
     n = len(K) if weights is None else weights.sum()
     L = {"ridge": ALPHA * np.eye(len(K)), "rkhs": n * ALPHA * K}.get(penalty)
     D = K + ALPHA * np.eye(len(K)) if penalty == "nugget" else K
-    return Model(D, y, L, weights, intercept)
+    return Model(D, y, L, weights, intercept, ALPHA if penalty == "nugget" else 0.0)
 
 
 def assert_follows(path, model, picks, at_least=N_ATOMS):
@@ -148,7 +148,7 @@ class TestCandidates:
 
         def drawn(step, left):
             size = min(kappa, len(left))
-            return np.sort(np.random.default_rng([seed, step, 0]).choice(left, size=size, replace=False))
+            return np.sort(np.random.default_rng([seed, step + 1, 1]).choice(left, size=size, replace=False))
 
         model = model_of(gram(X), Y, penalty, weights, True)
         path = pursuit_path(
@@ -261,7 +261,7 @@ class TestIllConditioned:
 
 
 class TestPredictionStd:
-    """sigma sqrt(1 + phi' (D'D + L)^-1 phi) with sigma² = RSS / (n - dof)."""
+    """sigma sqrt(1 + phi' (D'D + L)^-1 phi) with sigma² = RSS / (n - dof) for weights that count."""
 
     @pytest.mark.parametrize("intercept", [False, True])
     @pytest.mark.parametrize("penalty", [None, "ridge", "rkhs", "nugget"])
@@ -280,8 +280,7 @@ class TestPredictionStd:
         K_new = np.exp(-GAMMA * ((new[:, None, :] - X[atoms]) ** 2).sum(axis=-1))
         phi = np.hstack([np.ones((11, int(intercept))), K_new])
         spread = 1 + np.einsum("ij,ji->i", phi, np.linalg.solve(normal, phi.T))
-        rss = weights @ np.square(model.residual(atoms))
-        sigma2 = rss / (weights.sum() - np.trace(model.hat(atoms)))
+        sigma2 = model.noise_variance(atoms)
         mean, std = regressor.predict(new, return_std=True)
         np.testing.assert_allclose(std.reshape(11, -1), np.sqrt(np.outer(spread, sigma2)), rtol=1e-9)
         np.testing.assert_allclose(mean.reshape(11, -1), phi @ model.fit(atoms), rtol=1e-8, atol=1e-9)

@@ -54,6 +54,10 @@ BACKEND = "numpy" if implementation is numpy_twin else "native"
 
 _slow_by_accident = BACKEND == "numpy" and os.environ.get("KERNELPURSUIT_BACKEND") != "numpy"
 _warned = False
+
+# More would only take memory: each thread has scratch of its own.
+MOST_THREADS = 1024
+
 _forked = False
 
 
@@ -78,7 +82,7 @@ def resolve_threads(n_threads: int | None) -> int:
         n_threads = max_threads()
     elif not isinstance(n_threads, numbers.Integral) or n_threads < 1:
         raise ValueError(f"n_threads={n_threads!r} is not usable; give a whole number of at least 1, or None.")
-    return 1 if _forked else int(n_threads)
+    return 1 if _forked else min(int(n_threads), MOST_THREADS)
 
 
 def warn_once_if_slow() -> None:

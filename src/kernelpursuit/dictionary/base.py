@@ -55,12 +55,17 @@ class Dictionary(ABC):
 
     def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values of the given atoms into `out`, in its float type."""
-        for tile in tiles(len(atoms), out.shape[1] * 8):
+        for tile in tiles(len(atoms), out.shape[1] * out.dtype.itemsize):
             out[tile] = self.block(rows, atoms[tile], out.dtype, n_threads)
 
     @abstractmethod
     def take(self, atoms: np.ndarray) -> Dictionary:
         """Return the dictionary of just these atoms, in this order."""
+
+    @property
+    def takes_gamma(self) -> bool:
+        """Whether a kernel here leaves its width to the estimator's `gamma`."""
+        return False
 
     @property
     def follows_rows(self) -> bool:
@@ -80,7 +85,7 @@ class Dictionary(ABC):
         """The centres, one row an atom, or None where the atoms have none."""
         return None
 
-    def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Inner products of atoms in the space of their kernel, shape (len(atoms), len(others)); Mercer only."""
         raise ValueError(f"{type(self).__name__} has no positive semidefinite kernel behind it.")
 

@@ -43,6 +43,11 @@ class KernelAtoms(Dictionary):
         return self.kernel.is_mercer
 
     @property
+    def takes_gamma(self) -> bool:
+        """Whether the kernel has a width, and none of its own."""
+        return isinstance(self.kernel, Kernel) and self.kernel.gamma is None
+
+    @property
     def n_atoms(self) -> int:
         """Number of centres."""
         return self.centers.shape[0]
@@ -178,11 +183,11 @@ class KernelAtoms(Dictionary):
     def _is_native(self, rows: Any) -> bool:
         return isinstance(rows, EmbeddedRows) and isinstance(self._embedded_centers(), EmbeddedRows)
 
-    def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`k(c_i, c_j)`, the inner product of two atoms in the kernel's own space."""
         if not self.is_mercer:
             return super().gram(atoms, others)
-        return self.block(self._rows_of_centers(others), atoms)
+        return self.block(self._rows_of_centers(others), atoms, n_threads=n_threads)
 
     def own_values(self) -> np.ndarray:
         """`k(c, c)` of every centre."""

@@ -82,7 +82,7 @@ class Precomputed(Dictionary):
         values = values.toarray() if sp.issparse(values) else values
         return np.ascontiguousarray(values.T, dtype=dtype)
 
-    def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Entries of the Gram matrix."""
         if not self.is_mercer:
             return super().gram(atoms, others)

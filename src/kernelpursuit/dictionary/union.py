@@ -35,6 +35,11 @@ class Union(Dictionary):
         return all(part.is_mercer for part in self.parts)
 
     @property
+    def takes_gamma(self) -> bool:
+        """Whether any part does."""
+        return any(part.takes_gamma for part in self.parts)
+
+    @property
     def n_atoms(self) -> int:
         """Number of atoms of all parts."""
         return sum(part.n_atoms for part in self.parts)
@@ -139,14 +144,14 @@ class Union(Dictionary):
         ]
         return self._in_order(np.vstack([c.toarray() if sp.issparse(c) else c for c in filled]))
 
-    def gram(self, atoms: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Inner products in the direct sum of the parts' spaces: atoms of different parts are orthogonal."""
         out = np.zeros((len(atoms), len(others)))
         columns = {k: (mine, numbers) for k, _, mine, numbers in self._by_part(others)}
         for k, part, mine, numbers in self._by_part(atoms):
             if k in columns:
                 theirs, other_numbers = columns[k]
-                out[np.ix_(mine, theirs)] = part.gram(numbers, other_numbers)
+                out[np.ix_(mine, theirs)] = part.gram(numbers, other_numbers, n_threads)
         return out
 
     def own_values(self) -> np.ndarray:

@@ -15,7 +15,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_flag
 from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
-from kernelpursuit.estimators.checks import ROWS, check_seed, digest, one_sentence
+from kernelpursuit.estimators.checks import (
+    ROWS,
+    check_seed,
+    check_verbose,
+    digest,
+    is_plain,
+    one_sentence,
+    same_settings,
+)
 from kernelpursuit.pursuit import PursuitPath, check_held_out, check_weights, resolve_threads, run_pursuit
 from kernelpursuit.stopping import StoppingRule, as_rule
 
@@ -35,7 +43,8 @@ class BaseKernelPursuit(BaseEstimator):
     intercept_: Any
     _path_atoms: Dictionary
     _seed: int
-    _fitted_on: str
+    _fitted_on: dict[str, Any]
+    _dense: bool
 
     def __init__(
         self,
@@ -76,9 +85,9 @@ class BaseKernelPursuit(BaseEstimator):
         """Run the pursuit on validated arrays and set the fitted attributes."""
         weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
         rule = as_rule(self.stop)
-        fitted_on = self._fingerprint(X, y, weights, rule)
+        fitted_on = self._fitted_with(X, y, weights, rule)
         extend, seed = None, check_seed(self.random_state)
-        if check_flag("warm_start", self.warm_start) and getattr(self, "_fitted_on", None) == fitted_on:
+        if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
             extend, seed = self.path_, self._seed
         outcome = run_pursuit(
             X,
@@ -97,7 +106,8 @@ class BaseKernelPursuit(BaseEstimator):
             memory_budget=self.memory_budget,
             seed=seed,
             n_jobs=self.n_jobs,
-            verbose=bool(self.verbose),
+            verbose=check_verbose(self.verbose),
+            held_out=self._held_out_rows(rule),
             callback=callback,
             extend=extend,
         )
@@ -106,13 +116,24 @@ class BaseKernelPursuit(BaseEstimator):
         self._fitted_on = fitted_on
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
+        self._dense = outcome.dense
         return self._keep(rule.choose(self.path_), rule.explain(self.path_))
 
-    def _fingerprint(self, X: Any, y: np.ndarray, weights: np.ndarray | None, rule: StoppingRule) -> str:
-        """What a path depends on, as a digest: two fits with the same one are parts of one path."""
-        ignored = {"max_atoms", "stop", "memory_budget", "warm_start", "random_state", "n_jobs", "verbose"}
-        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in ignored}
-        return digest(X, y, weights, rule.validation_fraction(), settings)
+    def _fitted_with(self, X: Any, y: np.ndarray, weights: np.ndarray | None, rule: StoppingRule) -> dict[str, Any]:
+        """All that a path depends on: two fits in which it is the same are parts of one path."""
+        free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose"}
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
+        data = {"data": digest(X, y, weights), "held_out": rule.validation_fraction()}
+        return copy.deepcopy({**settings, **data}, {id(v): v for v in settings.values() if not is_plain(v)})
+
+    def _held_out_rows(self, rule: StoppingRule) -> tuple[Any, Any, Any] | None:
+        """The rule's held-out set, its rows validated as rows to predict are."""
+        given = rule.validation_set()
+        if given is None:
+            return None
+        X, y, weights = given
+        with one_sentence("Validation's X"):
+            return validate_data(self, X, reset=False, **ROWS), y, weights
 
     def _keep(self, k: int, reason: str) -> Self:
         """Set the fitted attributes to the model with the first k atoms of the path."""
@@ -157,11 +178,11 @@ class BaseKernelPursuit(BaseEstimator):
 
     def _path_for(self, rule: StoppingRule) -> PursuitPath:
         """The path, with the errors on the rule's own held-out rows where it has some."""
-        given = rule.validation_set()
+        given = self._held_out_rows(rule)
         if given is None:
             return self.path_
         X, y, weights = check_held_out(given, self.n_features_in_, self.path_.b.shape[1])
-        errors = [np.square(prediction.reshape(y.T.shape) - y.T).mean(axis=1) for prediction in self.staged_predict(X)]
+        errors = [np.square(values - y.T).mean(axis=1) for values in self.at(len(self.path_))._staged(X)]
         return self.path_.with_validation(np.array(errors) @ (weights / weights.sum()))
 
     def _check_rows(self, X: Any) -> Any:
@@ -177,11 +198,11 @@ class BaseKernelPursuit(BaseEstimator):
 
     def _chunks(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """Yield slices of rows and those rows as the atoms evaluate them."""
-        step = max(1, PREDICT_BYTES // (8 * max(X.shape[1], self.path_.n_atoms, 1)))
+        step = max(1, PREDICT_BYTES // (8 * max(X.shape[1], self.n_atoms_, 1)))
         for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
+            rows = slice(start, min(start + step, X.shape[0]))
             part = X[rows]
-            yield rows, self._atoms.rows(part.toarray() if sp.issparse(part) else part)
+            yield rows, self._atoms.rows(part.toarray() if self._dense and sp.issparse(part) else part)
 
     def _decision(self, X: Any) -> np.ndarray:
         """Values of the model, shape (n_rows, n_targets)."""
@@ -192,15 +213,13 @@ class BaseKernelPursuit(BaseEstimator):
             out[rows] = self._atoms.matvec(part, coef, n_threads) if self.n_atoms_ else 0.0
         return out + np.atleast_1d(self.intercept_)
 
-    def _directions(self, X: Any) -> np.ndarray:
-        """Values of the model's orthonormal directions, shape (n_fixed + n_atoms, n_rows)."""
+    def _directions(self, part: Any, n_rows: int) -> np.ndarray:
+        """Values of the model's orthonormal directions on rows from `_chunks`: (n_fixed + n_atoms, n_rows)."""
         fixed = self.path_.n_fixed
         size = fixed + self.n_atoms_
-        values = np.ones((size, X.shape[0]))
-        n_threads = resolve_threads(self.n_jobs)
-        for rows, part in self._chunks(X):
-            if self.n_atoms_:
-                values[fixed:, rows] = self._atoms.block(part, np.arange(self.n_atoms_), n_threads=n_threads)
+        values = np.ones((size, n_rows))
+        if self.n_atoms_:
+            values[fixed:] = self._atoms.block(part, np.arange(self.n_atoms_), n_threads=resolve_threads(self.n_jobs))
         R = self.path_.R[:size, :size]
         return solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False) if size else values
 
@@ -221,13 +240,19 @@ class BaseKernelPursuit(BaseEstimator):
         array of shape (n_samples,) or (n_samples, n_targets)
             In step with the arrays of `path_`.
         """
-        whole = self.at(len(self.path_)) if hasattr(self, "path_") else self
+        check_is_fitted(self)
+        whole = self.at(len(self.path_))
         X = whole._check_rows(X)
-        directions = whole._directions(X)
+        for values in whole._staged(X):
+            yield whole._shaped(values, X)
+
+    def _staged(self, X: Any) -> Iterator[np.ndarray]:
+        """Values of the models with 0, 1, ... atoms up to this one's, shape (n_rows, n_targets) each."""
+        chunks = [self._directions(part, rows.stop - rows.start) for rows, part in self._chunks(X)]
+        directions = np.hstack(chunks) if chunks else np.zeros((self.path_.n_fixed + self.n_atoms_, 0))
         total = np.zeros((X.shape[0], self.path_.b.shape[1]))
-        for t in range(self.path_.n_fixed):
-            total += np.outer(directions[t], self.path_.b[t])
-        yield whole._shaped(total.copy(), X)
-        for t in range(self.path_.n_fixed, len(directions)):
-            total += np.outer(directions[t], self.path_.b[t])
-            yield whole._shaped(total.copy(), X)
+        for t, direction in enumerate(directions):
+            if t >= self.path_.n_fixed:
+                yield total.copy()
+            total += np.outer(direction, self.path_.b[t])
+        yield total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
+import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +13,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
+
+from kernelpursuit._validate import check_number
+from kernelpursuit.kernels import Kernel
 
 #: How rows are validated, in `fit` and in `predict`.
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -54,25 +57,39 @@ def check_seed(random_state: Any) -> int:
         ) from None
 
 
-def digest(*parts: Any) -> str:
-    """Return a digest of arrays and settings: equal for equal contents, also in another process."""
+def check_verbose(verbose: Any) -> bool:
+    """Return whether to show progress: True, False, or a level as scikit-learn has them."""
+    if isinstance(verbose, (bool, np.bool_)):
+        return bool(verbose)
+    return check_number("verbose", verbose, low=0, integer=True) > 0
+
+
+def digest(*arrays: Any) -> str:
+    """Return a digest of arrays, sparse matrices and Nones: equal for equal contents."""
     state = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        if sp.issparse(part):
-            arrays = [part.data, part.indices, part.indptr]
-        else:
-            arrays = [part] if isinstance(part, np.ndarray) else []
-        for array in arrays:
-            state.update(f"{array.shape}{array.dtype}".encode())
-            state.update(np.ascontiguousarray(array).data)
-        if not arrays:
-            state.update(_as_bytes(part))
+    for array in arrays:
+        parts = [array.data, array.indices, array.indptr] if sp.issparse(array) else [np.asarray(array)]
+        for part in parts:
+            state.update(f"{part.shape}{part.dtype}".encode())
+            state.update(np.ascontiguousarray(part).view(np.uint8).data if part.ndim else repr(part).encode())
     return state.hexdigest()
 
 
-def _as_bytes(settings: Any) -> bytes:
-    try:
-        return pickle.dumps(settings)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # A lambda cannot be written down; within a process, its address tells it from others.
-        return repr(settings).encode()
+def is_plain(value: Any) -> bool:
+    """Whether a setting is compared by what it holds, and not by which object it is."""
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, (str, numbers.Number, np.ndarray, np.bool_, Kernel))
+
+
+def same_settings(first: Any, second: Any) -> bool:
+    """Whether two settings, or lists or dicts of them, are the same; of what is not plain, the same object."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(same_settings(first[name], second[name]) for name in first)
+    if isinstance(first, (list, tuple)) and type(first) is type(second):
+        return len(first) == len(second) and all(map(same_settings, first, second))
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return np.array_equal(first, second)
+    if is_plain(first) and type(first) is type(second):
+        return bool(first == second)
+    return first is second

@@ -163,6 +163,9 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         mean = self._shaped(self._decision(X), X)
         if not return_std:
             return mean
-        spread = 1.0 + np.square(self._directions(X)).sum(axis=0)
+        spread = np.empty(X.shape[0])
+        for rows, part in self._chunks(X):
+            directions = self._directions(part, rows.stop - rows.start)
+            spread[rows] = 1.0 + np.einsum("ij,ij->j", directions, directions)
         std = np.sqrt(np.outer(spread, self.path_.noise_variance(self.n_atoms_)))
         return mean, self._shaped(std, X)

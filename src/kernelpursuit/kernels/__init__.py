@@ -32,7 +32,9 @@ def as_kernel(kernel: Any) -> Kernel | CallableKernel:
         return kernel
     if callable(kernel) and not isinstance(kernel, type):
         return CallableKernel(kernel)
-    return BY_NAME[check_option("kernel", kernel, [*BY_NAME, "precomputed"])]()
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise ValueError("kernel='precomputed' stands for all columns of X; it cannot be one kernel among others.")
+    return BY_NAME[check_option("kernel", kernel, BY_NAME)]()
 
 
 __all__ = [

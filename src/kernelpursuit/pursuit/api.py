@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
 
 from kernelpursuit import _native
 from kernelpursuit._validate import as_floats, check_finite, check_flag, check_number, check_option
@@ -115,6 +113,7 @@ def pursuit_path(
     True
     """
     X, y, sample_weight = _check_arrays(X, y, sample_weight)
+    rule = as_rule(stop)
     outcome = run_pursuit(
         X,
         y,
@@ -126,13 +125,14 @@ def pursuit_path(
         candidates=candidates,
         penalty=penalty,
         alpha=alpha,
-        rule=as_rule(stop),
+        rule=rule,
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         memory_budget=memory_budget,
         seed=_seed(random_state),
         n_jobs=n_jobs,
         verbose=verbose,
+        held_out=rule.validation_set(),
         callback=callback,
     )
     return outcome.path
@@ -140,10 +140,14 @@ def pursuit_path(
 
 @dataclass
 class Pursuit:
-    """Outcome of a pursuit: the path, and the dictionary of the atoms on it, in the order of picking."""
+    """Outcome of a pursuit: the path, the dictionary of the atoms on it, in the order of picking, and what rows were.
+
+    `dense` says whether atoms saw dense rows, also of a sparse X that was small enough to be made dense.
+    """
 
     path: PursuitPath
     atoms: Dictionary
+    dense: bool
 
 
 def run_pursuit(
@@ -165,11 +169,13 @@ def run_pursuit(
     seed: int,
     n_jobs: int | None,
     verbose: bool,
+    held_out: tuple[Any, Any, Any] | None = None,
     callback: Callback | None = None,
     extend: PursuitPath | None = None,
 ) -> Pursuit:
     """Run the loop on checked arrays: `y` of shape (n_samples, n_targets), all finite.
 
+    `held_out` are rows, targets and weights on which the rule wants the error followed.
     `extend` is the path of an earlier fit of the same problem, whose atoms are taken over unseen.
     """
     _native.warn_once_if_slow()
@@ -178,37 +184,48 @@ def run_pursuit(
     check_flag("fit_intercept", fit_intercept)
     budget = resolve_budget(memory_budget)
     n_threads = resolve_threads(n_jobs)
-    problem = pose(X, y, sample_weight, dictionary, gamma, candidates, rule, fit_intercept, seed, budget)
+    problem = pose(
+        X,
+        y,
+        sample_weight,
+        dictionary,
+        gamma,
+        candidates,
+        held_out,
+        rule.validation_fraction(),
+        fit_intercept,
+        seed,
+    )
     max_atoms = min(max_atoms, problem.dictionary.n_atoms)
     progress = Progress(max_atoms, verbose)
-    # What is left to BLAS is k x k; its threads would only fight with those of the native core.
-    with _thread_pools().limit(limits=1, user_api="blas"):
-        state, recorder = _set_up(problem, penalty, alpha, max_atoms, budget, n_threads)
-        try:
-            path = pursue(
-                state,
-                Selector(selection, problem.n_looked_at, seed, state),
-                recorder,
-                rule,
-                max_atoms=max_atoms,
-                target_norm=float(np.linalg.norm(problem.targets)),
-                replay=None if extend is None else problem.renumber(extend),
-                callback=callback,
-                progress=progress,
-            )
-        finally:
-            progress.close()
-    return Pursuit(problem.number_back(path), problem.dictionary.take(path.atom).free())
+    state, recorder = _set_up(problem, penalty, alpha, max_atoms, budget, n_threads)
+    try:
+        path = pursue(
+            state,
+            Selector(selection, problem.n_looked_at, seed, state),
+            recorder,
+            rule,
+            max_atoms=max_atoms,
+            target_norm=float(np.linalg.norm(problem.targets)),
+            replay=None if extend is None else problem.renumber(extend),
+            callback=callback,
+            progress=progress,
+        )
+    finally:
+        progress.close()
+    return Pursuit(problem.number_back(path), problem.dictionary.take(path.atom).free(), not sp.issparse(problem.X))
 
 
 def _set_up(
     problem: Problem, penalty: str | None, alpha: float, max_atoms: int, budget: int, n_threads: int
 ) -> tuple[PursuitState, Recorder]:
     """Build what the loop works on."""
-    penalty_object, nugget = resolve_penalty(penalty, alpha, problem.total_weight, problem.dictionary)
-    capacity = max_atoms + len(problem.fixed)
-    # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it.
-    basis_bytes = capacity * problem.targets.shape[1] * 8
+    penalty_object, nugget = resolve_penalty(penalty, alpha, problem.total_weight, problem.dictionary, n_threads)
+    # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
+    # between atoms has a share of every direction for every atom.
+    n_directions = max_atoms + len(problem.fixed)
+    n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if penalty == "rkhs" else 0)
+    basis_bytes = n_directions * n_numbers * 8
     engine = Engine(
         problem.dictionary,
         problem.X,
@@ -220,14 +237,8 @@ def _set_up(
     state = PursuitState(engine, problem.targets, penalty_object, max_atoms, problem.fixed)
     monitor = None
     if problem.held_out is not None:
-        monitor = Monitor(problem.dictionary, *problem.held_out, capacity, problem.scale)
+        monitor = Monitor(problem.dictionary, *problem.held_out, problem.scale, n_threads)
     return state, Recorder(state, max_atoms, problem.scale, monitor)
-
-
-@functools.cache
-def _thread_pools() -> ThreadpoolController:
-    """The thread pools of the process; looking for them takes milliseconds."""
-    return ThreadpoolController()
 
 
 def resolve_threads(n_jobs: int | None) -> int:

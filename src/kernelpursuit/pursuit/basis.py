@@ -30,6 +30,17 @@ REORTHOGONALISE_BELOW = 0.5**0.5
 MAX_SWEEPS = 4
 # What rounding may leave of a squared pivot of L, relative to the diagonal entry.
 PIVOT_FLOOR = 4 * np.finfo(np.float64).eps
+# Directions that there is room for from the start; memory is taken only as they come.
+FIRST_ROOM = 1024
+
+
+def grown(array: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the array with room for at least `n_rows` rows: itself, or a copy of twice the size."""
+    if n_rows <= len(array):
+        return array
+    larger = np.empty((max(n_rows, 2 * len(array)), *array.shape[1:]))
+    larger[: len(array)] = array
+    return larger
 
 
 @dataclass
@@ -49,19 +60,41 @@ class Basis:
     n_rows : int
         Number of training rows.
     capacity : int
-        Most directions.
-    n_penalised : int
-        Most penalised atoms, each of which takes a coordinate; 0 without a penalty.
+        Directions to make room for at first; the room grows as needed.
+    penalised : bool
+        Whether atoms have coordinates in a penalty.
     """
 
-    def __init__(self, n_rows: int, capacity: int, n_penalised: int = 0, n_threads: int | None = None):
+    def __init__(self, n_rows: int, capacity: int, penalised: bool, n_threads: int | None = None):
         self.size = 0
         self.n_rows = n_rows
         self.n_coordinates = 0
+        self.n_floored = 0
         self.n_threads = n_threads
-        self._vectors = np.empty((capacity, n_rows + n_penalised))
+        capacity = min(capacity, FIRST_ROOM)
+        self._vectors = np.empty((capacity, n_rows + capacity * penalised))
         self._R = np.zeros((capacity, capacity))
-        self._C = np.zeros((n_penalised, n_penalised))
+        self._C = np.zeros((capacity * penalised, capacity * penalised))
+
+    def reserve(self) -> None:
+        """Make room for one more direction, twice as much as there was where there is none."""
+        room = len(self._R)
+        if self.size < room:
+            return
+        room = 2 * max(room, 1)
+        self._R = np.pad(self._R, (0, room - len(self._R)))
+        if self._C.size:
+            self._C = np.pad(self._C, (0, room - len(self._C)))
+            wide = np.zeros((room, self.n_rows + room))
+            wide[: self.size, : self._vectors.shape[1]] = self.vectors
+            self._vectors = wide
+        else:
+            self._vectors = grown(self._vectors, room)
+
+    @property
+    def full_width(self) -> int:
+        """Length of a vector, coordinates not yet in use included."""
+        return self._vectors.shape[1]
 
     @property
     def width(self) -> int:
@@ -70,7 +103,7 @@ class Basis:
 
     @property
     def vectors(self) -> np.ndarray:
-        """The directions in full, shape (size, n_rows + n_penalised)."""
+        """The directions in full, shape (size, full_width)."""
         return self._vectors[: self.size]
 
     @property
@@ -84,7 +117,7 @@ class Basis:
         return self._R[: self.size, : self.size]
 
     def lift(self, columns: np.ndarray, between: np.ndarray | None, own: np.ndarray) -> np.ndarray:
-        """Vectors of atoms from their sample values, shape (n_columns, n_rows + n_penalised).
+        """Vectors of atoms from their sample values, shape (n_columns, full_width).
 
         `between` holds L between the penalised atoms of the basis (rows) and these (columns), None for zeros; `own`
         their own entries of L. An atom's part of its own takes the next free coordinate.
@@ -147,5 +180,7 @@ class Basis:
         if coordinates is not None and self._C.size:
             self._C[: m + 1, m] = coordinates[: m + 1]
             self.n_coordinates += 1
+            own = float(coordinates @ coordinates)
+            self.n_floored += bool(coordinates[m] ** 2 <= 2 * PIVOT_FLOOR * own)
         self.size += 1
         return self._vectors[t]

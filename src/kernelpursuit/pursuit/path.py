@@ -20,7 +20,7 @@ class PursuitPath:
     cost : array of shape (n_atoms + 1,)
         Penalised cost `||y - D w||² + w' L w`.
     residual_norm : array of shape (n_atoms + 1,)
-        Root of the weighted sum of squared residuals.
+        Root of the weighted sum of squared residuals; with a nugget, of the columns that carry it.
     dof : array of shape (n_atoms + 1,)
         Effective degrees of freedom, the sum of the leverages; the intercept counts.
     loo : array of shape (n_atoms + 1,)
@@ -40,6 +40,12 @@ class PursuitPath:
         Leading columns of R that were in the model from the start (1 with an intercept).
     total_weight : float
         Sum of the sample weights.
+    n_units : float
+        Number of rows, those of a weight above one counted by it.
+    target_residual : array of shape (n_atoms + 1, n_targets)
+        Weighted sum of squared residuals of the function that predicts, for each target.
+    n_floored : int
+        Picked atoms whose part of the penalty was lost to rounding and set to what rounding leaves.
     """
 
     atom: np.ndarray
@@ -52,9 +58,11 @@ class PursuitPath:
     b: np.ndarray
     n_fixed: int
     total_weight: float
+    n_units: float
     target_residual: np.ndarray
     validation: np.ndarray | None = None
     skipped: list[tuple[int, int]] = field(default_factory=list)
+    n_floored: int = 0
     end_reason: str = ""
 
     @property
@@ -90,10 +98,14 @@ class PursuitPath:
         return self.weights(k)[0] if self.n_fixed else np.zeros(self.b.shape[1])
 
     def noise_variance(self, k: int) -> np.ndarray:
-        """`RSS / (n - dof)` for every target; NaN where the model has as many degrees of freedom as rows."""
-        free = self.total_weight - self.dof[k]
-        enough = free > 1e-6 * self.total_weight
-        return self.target_residual[k] / free if enough else np.full(self.b.shape[1], np.nan)
+        """`RSS / (n - dof)` for every target; NaN where the model has as many degrees of freedom as rows.
+
+        Where weights are below one, n is the number of rows and RSS is scaled to it.
+        """
+        free = self.n_units - self.dof[k]
+        if free <= 1e-6 * self.n_units:
+            return np.full(self.b.shape[1], np.nan)
+        return self.target_residual[k] * (self.n_units / self.total_weight) / free
 
     def with_validation(self, validation: np.ndarray) -> PursuitPath:
         """Return this path with errors on held-out rows."""

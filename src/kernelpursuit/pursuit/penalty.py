@@ -53,9 +53,10 @@ class RKHS(Penalty):
     `n` is the sum of the sample weights.
     """
 
-    def __init__(self, alpha: float, total_weight: float, dictionary: Dictionary):
+    def __init__(self, alpha: float, total_weight: float, dictionary: Dictionary, n_threads: int | None = None):
         self.factor = alpha * total_weight
         self.dictionary = dictionary
+        self.n_threads = n_threads
 
     def diagonal(self, n_atoms: int) -> np.ndarray:
         """`n alpha k(c, c)` for every atom."""
@@ -63,23 +64,23 @@ class RKHS(Penalty):
 
     def between(self, picked: np.ndarray, atoms: np.ndarray) -> np.ndarray:
         """`n alpha k(c_i, c_j)`."""
-        return self.factor * self.dictionary.gram(picked, atoms)
+        return self.factor * self.dictionary.gram(picked, atoms, self.n_threads)
 
 
 NAMES = ("ridge", "rkhs", "nugget")
 
 
 def resolve_penalty(
-    penalty: Any, alpha: float, total_weight: float, dictionary: Dictionary
+    penalty: Any, alpha: float, total_weight: float, dictionary: Dictionary, n_threads: int | None = None
 ) -> tuple[Penalty | None, float]:
     """Return the penalty object (or None) and the nugget that `penalty` and `alpha` mean for this dictionary."""
+    check_number("alpha", alpha, low=0)
     if penalty is None:
         return None, 0.0
     check_option("penalty", penalty, NAMES)
-    check_number("alpha", alpha, low=0)
     if penalty == "rkhs":
         require_mercer(dictionary, "penalty='rkhs'")
-        return (RKHS(alpha, total_weight, dictionary) if alpha > 0 else None), 0.0
+        return (RKHS(alpha, total_weight, dictionary, n_threads) if alpha > 0 else None), 0.0
     if penalty == "nugget":
         require_training_rows(dictionary, "penalty='nugget'")
         return None, float(alpha)

@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit._validate import as_floats, check_finite
-from kernelpursuit.dictionary import Dictionary, KernelAtoms, Union
-from kernelpursuit.kernels import Kernel
+from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.pursuit.path import PursuitPath
-from kernelpursuit.pursuit.selection import resolve_candidates
-from kernelpursuit.stopping import StoppingRule
+from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
 # Beyond this size, or its inverse, sums of squares of the targets leave the range of float64.
 SMALLEST_TARGET = 1e-152
+# A sparse X of up to this many entries, zeros included, is made dense (256 MB).
+DENSE_UP_TO = 2**25
 
 
 @dataclass
@@ -71,19 +71,19 @@ def pose(
     dictionary: Dictionary,
     gamma: Any,
     candidates: Any,
-    rule: StoppingRule,
+    held_out: tuple[Any, Any, Any] | None,
+    held_out_fraction: float | None,
     fit_intercept: bool,
     seed: int,
-    budget: int,
 ) -> Problem:
     """Turn the caller's arrays and parameters into a `Problem`."""
     _check_gamma_is_used(dictionary, gamma)
-    X = _dense_if_small(X, budget)
+    X = _dense_if_small(X)
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
-    held = _held_out_rows(given, rule.validation_fraction(), seed)
-    given_rows = rule.validation_set()
-    held_out = None if given_rows is None else check_held_out(given_rows, X.shape[1], y.shape[1])
+    held = _held_out_rows(given, held_out_fraction, seed)
+    if held_out is not None:
+        held_out = check_held_out(held_out, X.shape[1], y.shape[1])
     if held.any():
         held_out = X[held], y[held].T, given[held]
     counts = np.where(held, 0.0, given)
@@ -117,21 +117,20 @@ def pose(
 
 def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
     """Refuse a `gamma` that no kernel would take, since every one carries its own."""
-    parts = dictionary.parts if isinstance(dictionary, Union) else [dictionary]
-    takers = [
-        p for p in parts if isinstance(p, KernelAtoms) and isinstance(p.kernel, Kernel) and p.kernel.gamma is None
-    ]
-    if not takers and not (isinstance(gamma, str) and gamma == "scale"):
+    if not dictionary.takes_gamma and not (isinstance(gamma, str) and gamma == "scale"):
         raise ValueError(
             f"gamma={gamma!r} would be ignored, since no kernel of the dictionary is without a width of its own; "
             "leave gamma at 'scale', or leave it out of the kernels."
         )
 
 
-def _dense_if_small(X: Any, budget: int) -> Any:
-    """A sparse X as a dense array where that takes at most a quarter of the budget: the native core is dense."""
+def _dense_if_small(X: Any) -> Any:
+    """A sparse X as a dense array where that is of moderate size: the native core is dense.
+
+    The size is fixed, and no matter of the memory budget, which must not change results.
+    """
     if sp.issparse(X):
-        return X.toarray() if X.shape[0] * X.shape[1] * 8 <= budget // 4 else sp.csr_array(X)
+        return X.toarray() if X.shape[0] * X.shape[1] <= DENSE_UP_TO else sp.csr_array(X)
     return X
 
 
@@ -147,7 +146,7 @@ def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int) -> np
             "Validation(X=..., y=...)."
         )
     n_held = min(max(1, round(fraction * len(usable))), len(usable) - 1)
-    held[np.random.default_rng([seed, 1]).choice(usable, size=n_held, replace=False)] = True
+    held[np.random.default_rng([seed, 0, HELD_OUT]).choice(usable, size=n_held, replace=False)] = True
     return held
 
 

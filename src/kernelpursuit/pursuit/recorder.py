@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.pursuit.basis import grown
+from kernelpursuit.pursuit.nugget import NuggetShare
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.state import PursuitState
 
@@ -23,27 +25,29 @@ class Monitor:
         X: Any,
         targets: np.ndarray,
         weights: np.ndarray,
-        capacity: int,
         scale: float,
+        n_threads: int | None = None,
     ):
         self.dictionary = dictionary
         self.rows = dictionary.rows(X)
         self.targets = targets * scale
         self.weights = weights / weights.sum()
-        self.directions = np.empty((capacity, X.shape[0]))
+        self.directions = np.empty((0, X.shape[0]))
+        self.n_threads = n_threads
         self.prediction = np.zeros_like(self.targets)
         self.n_seen = 0
 
     def follow(self, state: PursuitState) -> float:
         """Add the directions that are new in `state`; return the mean squared error over rows and targets."""
         R = state.basis.R
+        self.directions = grown(self.directions, state.basis.size)
         for t in range(self.n_seen, state.basis.size):
             values = self.directions[t]
             if t < state.n_fixed:
                 values[:] = 1.0
             else:
                 atom = np.array([state.atoms[t - state.n_fixed]])
-                values[:] = self.dictionary.block(self.rows, atom)[0]
+                values[:] = self.dictionary.block(self.rows, atom, n_threads=self.n_threads)[0]
             values -= R[:t, t] @ self.directions[:t]
             values /= R[t, t]
             self.prediction += np.outer(state.b[t], values)
@@ -67,32 +71,46 @@ class Recorder:
         self._target_residual = np.empty((max_atoms + 1, state.residual.shape[0]))
         weights = state.engine.weights
         # Leaving "one" out of a row of weight w takes away one unit of weight, or all of it where w < 1.
-        self._unit = np.minimum(1.0, 1.0 / weights)
-        self._n_units = np.maximum(weights, 1.0).sum()
+        self._unit = 1.0 / np.maximum(weights, 1.0)
+        self._n_units = float(np.maximum(weights, 1.0).sum())
+        self._nugget = NuggetShare(state) if state.engine.nugget else None
 
     def record(self) -> None:
         """Write the entry of the current number of atoms."""
         k = len(self.state.atoms)
         columns, state = self._columns, self.state
         self.n_steps = k
-        squares = np.square(state.residual)
-        self._target_residual[k] = squares.sum(axis=1) / self.scale**2
+        left = 1.0 - state.leverage * self._unit
+        residual, without = self._residuals(left)
+        self._target_residual[k] = np.einsum("ij,ij->i", residual, residual) / self.scale**2
         columns["cost"][k] = state.cost() / self.scale**2
         columns["residual_norm"][k] = state.residual_norm() / self.scale
         columns["dof"][k] = state.leverage.sum()
-        columns["loo"][k], columns["loo_se"][k] = self._leave_one_out(squares)
+        interpolated = (left <= INTERPOLATED).any()
+        columns["loo"][k], columns["loo_se"][k] = (np.inf, np.inf) if interpolated else self._mean_square(without)
         if self.monitor is not None:
             columns["validation"][k] = self.monitor.follow(state) / self.scale**2
 
-    def _leave_one_out(self, squares: np.ndarray) -> tuple[float, float]:
-        """Mean and standard error of the squared leave-one-out residuals, `(r_i / (1 - h_i))²` each."""
-        left = 1.0 - self.state.leverage * self._unit
-        if (left <= INTERPOLATED).any():
-            return np.inf, np.inf
+    def _residuals(self, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of the function that predicts, and those at rows left out, `r_i / (1 - h_i)` each."""
+        residual = self.state.residual
+        with np.errstate(divide="ignore", invalid="ignore"):
+            without = residual / left
+            if self._nugget is None:
+                return residual, without
+            self._nugget.follow()
+            rows = self._nugget.rows
+            added, added_without = self._nugget.added(left, self._unit)
+            residual = residual.copy()
+            residual[:, rows] += added
+            without[:, rows] += added_without
+        return residual, without
+
+    def _mean_square(self, residual: np.ndarray) -> tuple[float, float]:
+        """Mean over rows and targets of squared residuals (which carry the weights), and its standard error."""
         weights = self.state.engine.weights
         total = weights.sum()
-        # `squares` carries the weights already.
-        weighted = squares.mean(axis=0) / np.square(left)
+        weighted = np.square(residual).mean(axis=0)
         mean = float(weighted.sum() / total)
         spread = float((np.square(weighted / weights - mean) @ weights) / total)
         error = np.sqrt(spread / max(self._n_units - 1.0, 1.0))
@@ -110,9 +128,11 @@ class Recorder:
             b=state.b[: state.basis.size] / self.scale,
             n_fixed=state.n_fixed,
             total_weight=float(state.engine.weights.sum()),
+            n_units=self._n_units,
             target_residual=self._target_residual[rows],
             validation=None if self.monitor is None else validation,
             skipped=list(skipped or []),
+            n_floored=state.basis.n_floored,
             end_reason=end_reason,
             **view,
         )

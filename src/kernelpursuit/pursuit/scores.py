@@ -10,7 +10,7 @@ from kernelpursuit.pursuit.state import PursuitState
 # rounding left in u is then still small against what u has become.
 ANCHOR_AGAIN_BELOW = {True: 1e-3, False: 3e-2}  # by whether scores are float64
 # What rounding can leave of an atom's squared length that should be zero.
-NOISE = {True: 1e-14, False: 1e-6}
+NOISE = {True: 1e-14, False: 1e-9}
 
 
 class RunningScores:

@@ -23,6 +23,11 @@ MOST_RECHECKED = 512
 # An atom is worth nothing when its squared correlation is below what rounding leaves of it.
 WORTHLESS = (8 * np.finfo(np.float64).eps) ** 2
 
+# Most atoms that candidates="auto" looks at.
+AUTO_CANDIDATES = 10_000
+# What a seed is used for before the first step: streams of random numbers that share no prefix with those of a step.
+CANDIDATES, HELD_OUT = 1, 2
+
 NOTHING_TO_GAIN = "no atom lowers the cost any more"
 DEPENDENT_ONLY = "every atom left is numerically dependent on the picked ones"
 ALL_PICKED = "every atom has been picked"
@@ -68,7 +73,7 @@ class Selector:
     n_looked_at : int or None
         How many atoms, drawn at random each step, are looked at; None for all.
     seed : int
-        Step t draws from a generator seeded by (seed, t), so that a longer path starts with the shorter one.
+        Step t draws from a generator seeded by (seed, t + 1), so that a longer path starts with the shorter one.
     """
 
     def __init__(self, selection: str, n_looked_at: int | None, seed: int, state: PursuitState):
@@ -154,11 +159,15 @@ class Selector:
         if self.scores is not None:
             return self._best_running(attempt)
         left = np.flatnonzero(self.alive)
-        if self.selection == "residual" and self.n_looked_at is None:
-            return left[[np.argmax(self._squared_residuals()[left])]] if len(left) else left
-        generator = np.random.default_rng([self.seed, len(self.state.atoms), attempt])
-        n_drawn = 1 if self.selection == "random" else min(self.n_looked_at or 1, len(left))
-        return np.sort(generator.choice(left, size=min(n_drawn, len(left)), replace=False))
+        if self.selection == "random" or self.n_looked_at is not None:
+            # Counted from one: a seed padded with zeros is the same seed.
+            generator = np.random.default_rng([self.seed, len(self.state.atoms) + 1, attempt + 1])
+            n_drawn = 1 if self.selection == "random" else min(self.n_looked_at or 1, len(left))
+            left = np.sort(generator.choice(left, size=min(n_drawn, len(left)), replace=False))
+        if self.selection == "residual" and len(left):
+            squares = self._squared_residuals()[left]
+            return left[squares >= squares.max() * (1 - TIE)][:1]
+        return left
 
     def _best_running(self, attempt: int) -> np.ndarray:
         """The atoms with the best running scores, to be looked at again."""
@@ -187,15 +196,11 @@ def resolve_candidates(candidates: Any, n_atoms: int, seed: int) -> tuple[np.nda
     if isinstance(candidates, str):
         if check_option("candidates", candidates, ("auto", "all")) == "all" or n_atoms <= AUTO_CANDIDATES:
             return None, None
-        drawn = np.random.default_rng([seed, 0]).choice(n_atoms, size=AUTO_CANDIDATES, replace=False)
+        drawn = np.random.default_rng([seed, 0, CANDIDATES]).choice(n_atoms, size=AUTO_CANDIDATES, replace=False)
         return np.sort(drawn), None
     if isinstance(candidates, (int, np.integer)) and not isinstance(candidates, bool):
         return None, check_number("candidates", int(candidates), low=1, integer=True)
     return _check_subset(candidates, n_atoms), None
-
-
-# Most atoms that candidates="auto" looks at.
-AUTO_CANDIDATES = 10_000
 
 
 def _check_subset(candidates: Any, n_atoms: int) -> np.ndarray:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelpursuit import _native
 from kernelpursuit.engine import Engine
-from kernelpursuit.pursuit.basis import Basis, Direction
+from kernelpursuit.pursuit.basis import Basis, Direction, grown
 from kernelpursuit.pursuit.penalty import Penalty
 
 
@@ -52,18 +53,16 @@ class PursuitState:
         self.engine = engine
         self.penalty = penalty
         self.own_penalties = np.zeros(engine.n_atoms) if penalty is None else penalty.diagonal(engine.n_atoms)
-        n_penalised = 0 if penalty is None else max_atoms
-        capacity = max_atoms + len(fixed)
-        self.basis = Basis(engine.n_rows, capacity, n_penalised, engine.n_threads)
+        self.basis = Basis(engine.n_rows, max_atoms + len(fixed), penalty is not None, engine.n_threads)
         # The residual as a vector of the basis: beside y - D w, minus the model's coordinates in the penalty.
-        self._left = np.zeros((targets.shape[0], engine.n_rows + n_penalised))
+        self._left = np.zeros((targets.shape[0], self.basis.full_width))
         self._left[:, : engine.n_rows] = targets
-        self.b = np.zeros((capacity, targets.shape[0]))
+        self.b = np.zeros((0, targets.shape[0]))
         self.leverage = np.zeros(engine.n_rows)
         self.atoms: list[int] = []
         self.n_fixed = 0
         for column in fixed:
-            vector = np.zeros(engine.n_rows + n_penalised)
+            vector = np.zeros(self.basis.full_width)
             vector[: engine.n_rows] = column
             direction = self.basis.orthogonalise(vector, self.basis.project(vector[None])[:, 0])
             if direction is None:
@@ -79,7 +78,7 @@ class PursuitState:
 
     def residual_norm(self) -> float:
         """Root of the weighted sum of squared residuals."""
-        return float(np.linalg.norm(self.residual))
+        return float(np.sqrt(np.einsum("ij,ij->", self.residual, self.residual)))
 
     def cost(self) -> float:
         """`||y - D w||² + w' L w`."""
@@ -88,11 +87,14 @@ class PursuitState:
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms: their columns and one matrix product over the basis."""
+        self.basis.reserve()
+        if self._left.shape[1] < self.basis.full_width:
+            self._left = np.pad(self._left, ((0, 0), (0, self.basis.full_width - self._left.shape[1])))
         picked = np.asarray(self.atoms, dtype=np.intp)
         between = None if self.penalty is None else self.penalty.between(picked, atoms)
         vectors = self.basis.lift(self.engine.columns(atoms), between, self.own_penalties[atoms])
         p = self.basis.project(vectors)
-        u = self._left @ vectors.T
+        u = self._times_left(vectors)
         inner = np.einsum("ij,ij->i", vectors, vectors)
         return Shortlist(atoms, vectors, inner, p, u, inner - np.einsum("ij,ij->j", p, p))
 
@@ -106,10 +108,17 @@ class PursuitState:
         self.atoms.append(int(shortlist.atoms[k]))
         return True
 
+    def _times_left(self, vectors: np.ndarray) -> np.ndarray:
+        """Products of vectors with the residuals, shape (n_targets, n_vectors)."""
+        return _native.stored_rmatvec(vectors, self._left, n_threads=self.engine.n_threads)
+
     def _append(self, direction: Direction, coordinates: np.ndarray | None) -> None:
         t = self.basis.size
-        v = self.basis.append(direction, coordinates)[: self.basis.width]
+        v = self.basis.append(direction, coordinates)
+        b = self._times_left(v[None])[:, 0]
+        v = v[: self.basis.width]
         left = self._left[:, : self.basis.width]
-        self.b[t] = b = left @ v
+        self.b = grown(self.b, t + 1)
+        self.b[t] = b
         left -= np.outer(b, v)
         self.leverage += np.square(v[: self.engine.n_rows])
