@@ -4,12 +4,15 @@ import io
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from kernelpursuit import KernelPursuitRegressor, _native
+from kernelpursuit._native import operations
+from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.engine import engine
-from kernelpursuit.pursuit import progress
+from kernelpursuit.pursuit import basis, progress
 from kernelpursuit.stopping import Tol, Validation
 
 
@@ -298,3 +301,64 @@ def test_the_model_does_not_follow_its_inputs(toy):
     prediction = model.predict(toy[0])
     X[:], y[:] = 0, 0
     np.testing.assert_array_equal(model.predict(toy[0]), prediction)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"penalty": "rkhs"}, {"penalty": "nugget"}, {"stop": "validation"}, {"kernel": ["rbf", "linear"]}],
+)
+def test_every_operation_of_the_core_is_told_the_number_of_threads(toy, settings, monkeypatch):
+    told = []
+    resolve = operations.resolve_threads
+    monkeypatch.setattr(operations, "resolve_threads", lambda n: told.append(n) or resolve(n))
+    model = KernelPursuitRegressor(max_atoms=6, n_jobs=1, **settings).fit(*toy)
+    model.predict(toy[0], return_std=True)
+    list(model.staged_predict(toy[0]))
+    assert set(told) == {1}
+
+
+def test_warm_start_tells_functions_apart(toy):
+    """By which object they are: what a name or a repr shows is not enough."""
+    X, y = toy
+
+    def dictionary(power):
+        return Functions(lambda X: X[:, 0] ** power, lambda X: X[:, 1] ** power) + KernelAtoms("rbf")
+
+    model = KernelPursuitRegressor(kernel=dictionary(1), max_atoms=2, stop="max", warm_start=True).fit(X, y)
+    other = dictionary(2)
+    model.set_params(kernel=other, max_atoms=6).fit(X, y)
+    assert_same_model(model, KernelPursuitRegressor(kernel=other, max_atoms=6, stop="max").fit(X, y))
+
+
+def test_warm_start_sees_another_seed_and_a_changed_array(toy):
+    settings = {"selection": "random", "stop": "max", "max_atoms": 4, "warm_start": True}
+    model = KernelPursuitRegressor(**settings, random_state=0).fit(*toy)
+    model.set_params(random_state=1, max_atoms=8).fit(*toy)
+    assert_same_model(model, clone(model).fit(*toy))
+    gamma = np.ones(3)
+    model = KernelPursuitRegressor(gamma=gamma, stop="max", max_atoms=4, warm_start=True).fit(*toy)
+    gamma *= 2
+    assert_same_model(model.fit(*toy), clone(model).fit(*toy))
+
+
+def test_a_path_longer_than_the_room_for_it(toy, monkeypatch):
+    """The basis starts with little room, and grows."""
+    for penalty in (None, "ridge", "rkhs"):
+        settings = {"gamma": 5.0, "penalty": penalty, "max_atoms": 40, "stop": "max"}
+        want = KernelPursuitRegressor(**settings).fit(*toy)
+        with monkeypatch.context() as patch:
+            patch.setattr(basis, "FIRST_ROOM", 3)
+            assert_same_model(KernelPursuitRegressor(**settings).fit(*toy), want)
+
+
+def test_held_out_frames_are_checked_like_rows_to_predict(toy):
+    X, y = toy
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    rule = Validation(frame, y)
+    model = KernelPursuitRegressor(max_atoms=5, stop=rule).fit(frame, y)
+    assert model.select(rule).n_atoms_ == model.n_atoms_
+    swapped = Validation(frame[["c", "b", "a"]], y)
+    with pytest.raises(ValueError, match=r"Validation's X .*feature names"):
+        model.select(swapped)
+    with pytest.raises(ValueError, match=r"Validation's X .*feature names"):
+        KernelPursuitRegressor(max_atoms=5, stop=swapped).fit(frame, y)

@@ -11,6 +11,7 @@ from sklearn.model_selection import cross_val_score
 from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.dictionary import Constant, Functions, KernelAtoms
 from kernelpursuit.kernels import BY_NAME, Polynomial, RationalQuadratic
+from kernelpursuit.pursuit import problem
 
 KERNELS = [*BY_NAME, Polynomial(degree=2, coef0=0.5), RationalQuadratic(shape=3.0), ["rbf", "linear"]]
 
@@ -25,13 +26,20 @@ def holey(toy):
     return dense, sp.csr_array(dense), y
 
 
-@pytest.mark.parametrize("budget", [None, 0], ids=["made dense", "kept sparse"])
+@pytest.fixture(params=["made dense", "kept sparse"])
+def sparse_route(request, monkeypatch):
+    """Both ways to fit sparse rows; which one is taken is a matter of size."""
+    if request.param == "kept sparse":
+        monkeypatch.setattr(problem, "DENSE_UP_TO", 0)
+
+
+@pytest.mark.usefixtures("sparse_route")
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_sparse_rows_give_what_dense_rows_give(holey, kernel, budget):
+def test_sparse_rows_give_what_dense_rows_give(holey, kernel):
     dense, sparse, y = holey
     settings = {"kernel": kernel, "gamma": 0.3, "max_atoms": 12, "stop": "max"}
     want = KernelPursuitRegressor(**settings).fit(dense, y)
-    got = KernelPursuitRegressor(**settings, memory_budget=budget).fit(sparse, y)
+    got = KernelPursuitRegressor(**settings).fit(sparse, y)
     before = sparse.copy()
     np.testing.assert_array_equal(got.center_indices_, want.center_indices_)
     np.testing.assert_allclose(got.predict(sparse), want.predict(dense), rtol=1e-8, atol=1e-8)
@@ -39,18 +47,38 @@ def test_sparse_rows_give_what_dense_rows_give(holey, kernel, budget):
     assert (before != sparse).nnz == 0
 
 
+@pytest.mark.usefixtures("sparse_route")
 @pytest.mark.parametrize("penalty", [None, "ridge", "rkhs", "nugget"])
 @pytest.mark.parametrize("selection", ["residual", "correlation", "gain"])
 def test_sparse_rows_by_selection_and_penalty(holey, selection, penalty):
     dense, sparse, y = holey
     settings = {"selection": selection, "penalty": penalty, "max_atoms": 10, "stop": "max", "gamma": 0.5}
     want = KernelPursuitRegressor(**settings).fit(dense, y)
-    got = KernelPursuitRegressor(**settings, memory_budget=0).fit(sparse, y)
+    got = KernelPursuitRegressor(**settings).fit(sparse, y)
     np.testing.assert_array_equal(got.center_indices_, want.center_indices_)
     np.testing.assert_allclose(got.predict(sparse), want.predict(dense), rtol=1e-7)
     mean, std = got.predict(sparse, return_std=True)
     np.testing.assert_allclose(std, want.predict(dense, return_std=True)[1], rtol=1e-7)
     np.testing.assert_array_equal(mean, got.predict(sparse))
+
+
+def test_rows_too_wide_to_be_dense_stay_sparse(monkeypatch):
+    """At 200,000 features neither the fit nor a prediction makes anything dense of the rows."""
+    rows = sp.random_array((60, 200_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
+    monkeypatch.setattr(problem, "DENSE_UP_TO", 10**6)
+    monkeypatch.setattr(type(rows), "toarray", guarded(type(rows).toarray, 10**6))
+    model = KernelPursuitRegressor(max_atoms=5, stop="max").fit(rows, np.arange(60.0))
+    assert sp.issparse(model.centers_)
+    assert model.predict(rows).shape == (60,)
+    assert model.predict(rows, return_std=True)[1].shape == (60,)
+
+
+def guarded(toarray, most):
+    def refuse(matrix, *args, **kwargs):
+        assert np.prod(matrix.shape) <= most, "made dense"
+        return toarray(matrix, *args, **kwargs)
+
+    return refuse
 
 
 @pytest.mark.parametrize("layout", [sp.csr_matrix, sp.csc_array, sp.coo_array, sp.csc_matrix])
