@@ -1,0 +1,11 @@
+"""Pictures of a fitted model: what it predicts, and the path that led to it.
+
+Displays work as in scikit-learn: `from_estimator` computes what is shown and draws it; the object that it
+returns holds the numbers, so that `plot` can draw them again elsewhere. In place of an estimator, a pipeline or
+a search around it will do.
+"""
+
+from kernelpursuit.plotting.fit import FitDisplay
+from kernelpursuit.plotting.path import PathDisplay
+
+__all__ = ["FitDisplay", "PathDisplay"]

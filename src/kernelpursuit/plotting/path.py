@@ -1,0 +1,138 @@
+"""The path of a fit: errors against the number of atoms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from kernelpursuit.plotting.parts import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    best_of,
+    count_atoms,
+    figure_and_axes,
+    kernel_model,
+    plain_ticks,
+    tidy,
+)
+from kernelpursuit.pursuit import PursuitPath
+from kernelpursuit.stopping import Loo, OneSE
+
+
+@dataclass
+class PathDisplay:
+    """Errors of the models along a path against their number of atoms.
+
+    All errors are roots of mean squares over rows and targets, in the unit of the target.
+
+    Attributes
+    ----------
+    k : array of shape (n_atoms + 1,)
+        Numbers of atoms.
+    loo, loo_low, loo_high : arrays of shape (n_atoms + 1,)
+        Leave-one-out error, and one standard error below and above; NaN where a row is interpolated.
+    training : array of shape (n_atoms + 1,)
+        Error on the training rows.
+    validation : array of shape (n_atoms + 1,) or None
+        Error on held-out rows.
+    kept : int
+        Number of atoms kept.
+    one_se : int
+        Number of atoms that the one-standard-error rule would keep.
+    """
+
+    k: np.ndarray
+    loo: np.ndarray
+    loo_low: np.ndarray
+    loo_high: np.ndarray
+    training: np.ndarray
+    validation: np.ndarray | None
+    kept: int
+    one_se: int
+    ax_: Any = field(default=None, repr=False)
+    figure_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_path(cls, path: PursuitPath, *, kept: int | None = None, ax: Any = None) -> Self:
+        """Draw a path, as `pursuit_path` returns it.
+
+        Parameters
+        ----------
+        path : PursuitPath
+            The path.
+        kept : int, optional
+            The number of atoms to mark; by default that of the least leave-one-out error.
+        ax : matplotlib axes, optional
+            Where to draw; by default new axes.
+        """
+        finite = np.isfinite(path.loo)
+        loo, se = np.where(finite, path.loo, np.nan), np.where(finite, path.loo_se, np.nan)
+        n_targets = path.b.shape[1]
+        return cls(
+            k=np.arange(path.n_atoms + 1),
+            loo=np.sqrt(loo),
+            # Where the band reaches down to zero, it ends at a tenth of the error: the axis is logarithmic.
+            loo_low=np.sqrt(np.maximum(loo - se, 0.01 * loo)),
+            loo_high=np.sqrt(loo + se),
+            training=path.residual_norm / np.sqrt(path.total_weight * n_targets),
+            validation=None if path.validation is None else np.sqrt(path.validation),
+            kept=Loo().choose(path) if kept is None else path.check_size(kept),
+            one_se=OneSE().choose(path),
+        ).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the path of a fitted estimator and mark what it kept.
+
+        Parameters
+        ----------
+        estimator : fitted KernelPursuitRegressor
+            The model, or a pipeline or search around it.
+        ax : matplotlib axes, optional
+            Where to draw; by default new axes.
+
+        Examples
+        --------
+        >>> from kernelpursuit import KernelPursuitRegressor
+        >>> from kernelpursuit.data import make_chirp
+        >>> from kernelpursuit.plotting import PathDisplay
+        >>> model = KernelPursuitRegressor(gamma=3.0).fit(*make_chirp())
+        >>> display = PathDisplay.from_estimator(model)
+        """
+        model = kernel_model(best_of(estimator))
+        return cls.from_path(model.path_, kept=model.n_atoms_, ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on new axes."""
+        self.figure_, self.ax_ = figure_and_axes(ax)
+        ax = self.ax_
+        ax.fill_between(self.k, self.loo_low, self.loo_high, color=BLUE, alpha=0.2, lw=0)
+        ax.plot(self.k, self.loo, color=BLUE, lw=1.8, label="leave-one-out error ± 1 s.e.")
+        if self.validation is not None:
+            ax.plot(self.k, self.validation, color=GREEN, lw=1.6, ls="-.", label="held-out error")
+        ax.plot(self.k, self.training, color=GREY, lw=1.2, ls="--", label="training error")
+        both = self.kept == self.one_se
+        self._mark(ax, self.kept, "o", ORANGE, f"kept: {count_atoms(self.kept)}{', as by one s.e.' if both else ''}")
+        if not both:
+            self._mark(ax, self.one_se, "D", "white", f"within one s.e.: {count_atoms(self.one_se)}")
+        shown = np.concatenate([self.training, self.loo])
+        if np.nanmin(shown) > 1e-9 * np.nanmax(shown):
+            ax.set_yscale("log")
+            plain_ticks(ax)
+        ax.set(xlabel="number of atoms", ylabel="root mean squared error")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.margins(x=0.02)
+        tidy(ax)
+        ax.legend(frameon=False, fontsize="small")
+        return self
+
+    def _mark(self, ax: Any, k: int, marker: str, face: str, label: str) -> None:
+        """Mark the model with k atoms on the leave-one-out curve, or where that has none, on the other."""
+        height = self.loo[k] if np.isfinite(self.loo[k]) else self.training[k]
+        ax.axvline(k, color=ORANGE, lw=0.8, ls=":", zorder=1)
+        size = 8 if marker == "o" else 7
+        ax.plot(k, height, marker, ms=size, mfc=face, mec=ORANGE, mew=1.5, ls="none", zorder=5, label=label)
