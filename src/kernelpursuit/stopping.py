@@ -16,6 +16,10 @@ import numpy as np
 from kernelpursuit._validate import check_number, check_option
 
 
+def _atoms(k: int) -> str:
+    return f"{k} atom" if k == 1 else f"{k} atoms"
+
+
 class StoppingRule:
     """Base of all rules; by itself it never fires and keeps every atom."""
 
@@ -32,7 +36,7 @@ class StoppingRule:
 
     def explain(self, path: Any) -> str:
         """One sentence that says what was chosen and why."""
-        return f"{path.n_atoms} atoms: {path.end_reason}"
+        return f"{_atoms(path.n_atoms)}: {path.end_reason}"
 
     def validation_set(self) -> tuple[Any, Any, Any] | None:
         """Held-out rows, targets and weights whose error the loop should follow, or None."""
@@ -82,8 +86,8 @@ class Tol(StoppingRule):
         k = self.choose(path)
         relative = path.residual_norm[k] / path.residual_norm[0] if path.residual_norm[0] > 0 else 0.0
         if relative <= self.tol:
-            return f"{k} atoms: the relative residual {relative:.3g} is within tol={self.tol:g}"
-        return f"{k} atoms: {path.end_reason} before the relative residual {relative:.3g} reached tol={self.tol:g}"
+            return f"{_atoms(k)}: the relative residual {relative:.3g} is within tol={self.tol:g}"
+        return f"{_atoms(k)}: {path.end_reason} before the relative residual {relative:.3g} reached tol={self.tol:g}"
 
 
 class _Least(StoppingRule):
@@ -106,8 +110,8 @@ class _Least(StoppingRule):
         """Say where the least was, or that it was not seen yet."""
         k = self.choose(path)
         if k == path.n_atoms and k > 0:
-            return f"{k} atoms: {path.end_reason} while {self.label} was still falling"
-        return f"{k} atoms: {self.label} is least there, of {path.n_atoms} tried"
+            return f"{_atoms(k)}: {path.end_reason} while {self.label} was still falling"
+        return f"{_atoms(k)}: {self.label} is least there, of {path.n_atoms} tried"
 
 
 @dataclass
@@ -153,7 +157,7 @@ class OneSE(StoppingRule):
         """Say where the least error was and what the band allowed."""
         least, k = int(np.argmin(path.loo)), self.choose(path)
         falling = f", though {path.end_reason} while it was still falling" if least == path.n_atoms and least else ""
-        return f"{k} atoms: within one standard error of the least leave-one-out error, at {least}{falling}"
+        return f"{_atoms(k)}: within one standard error of the least leave-one-out error, at {least}{falling}"
 
 
 @dataclass(eq=False)

@@ -84,7 +84,7 @@ class TestEveryRule:
         assert rule.fired(path) in (True, False)
 
     def test_explanation_starts_with_the_choice(self, rule, path):
-        assert rule.explain(path).startswith(f"{rule.choose(path)} atoms: ")
+        assert rule.explain(path).startswith(f"{rule.choose(path)} atom")
         assert len(rule.explain(path).splitlines()) == 1
 
     def test_asking_changes_nothing(self, rule, path):
@@ -254,7 +254,7 @@ class TestInAFit:
         if before.path_.n_atoms == after.path_.n_atoms or "patience" not in repr(rule):
             assert after.n_atoms_ == before.n_atoms_
             np.testing.assert_array_equal(after.predict(X_new), before.predict(X_new))
-        assert before.stop_reason_.startswith(f"{before.n_atoms_} atoms: ")
+        assert before.stop_reason_.startswith(f"{before.n_atoms_} atom")
 
     @pytest.mark.parametrize("weights", [None, "some"])
     @pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array, np.float32], ids=["dense", "sparse", "float32"])

@@ -126,7 +126,7 @@ def test_zoo(case, selection, penalty):
 def test_zoo_by_rule(case, stop):
     X, y = ZOO[case]()
     model = fit_and_check(X, y, stop=stop, max_atoms=25)
-    assert model.stop_reason_.startswith(f"{model.n_atoms_} atoms: ")
+    assert model.stop_reason_.startswith(f"{model.n_atoms_} atom")
 
 
 HARD = ["one row", "one feature", "zero X", "all rows equal", "duplicated rows", "booleans", "X times 1e+150"]
@@ -250,7 +250,7 @@ def test_a_target_that_is_one_atom_takes_one_atom():
     y = RBF(gamma=0.5)(X, X[[17]]).ravel()
     model = KernelPursuitRegressor(gamma=0.5, penalty=None, fit_intercept=False, stop="max").fit(X, y)
     assert model.center_indices_.tolist() == [17]
-    assert model.stop_reason_ == "1 atoms: the residual is zero to rounding"
+    assert model.stop_reason_ == "1 atom: the residual is zero to rounding"
 
 
 def test_masked_arrays_without_masked_entries():

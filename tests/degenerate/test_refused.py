@@ -80,7 +80,9 @@ BAD_DATA = {
 }
 
 BAD_PARAMETERS = [
-    *(({"kernel": value}, r"kernel=.*(did you mean|use one of)") for value in ("rfb", "gauss", "", 3, None, RBF)),
+    *(({"kernel": value}, r"kernel=.*(did you mean|use one of)") for value in ("rfb", "gauss", "", 3, None)),
+    ({"kernel": RBF}, r"kernel=RBF is a class; call it"),
+    ({"stop": Loo}, r"stop=Loo is a class; call it"),
     ({"kernel": []}, r"kernel=\[\].*at least one kernel"),
     ({"kernel": ["rbf", "nope"]}, r"kernel='nope'"),
     ({"kernel": ["rbf", "precomputed"]}, r"kernel='precomputed'.*union"),
@@ -109,7 +111,7 @@ BAD_PARAMETERS = [
     *(({"selection": value}, r"selection=.*(did you mean|use one of)") for value in ("gains", "best", None, 1)),
     *(({"penalty": value}, r"penalty=.*(did you mean|use one of)") for value in ("rigde", "l1", 1.0, True)),
     *(({"update": value}, r"update=.*(did you mean|use one of)") for value in ("ortogonal", "stagewise", None)),
-    *(({"stop": value}, r"stop=.*(did you mean|use one of)") for value in ("lo", "cv", None, 5, "loo | nope", Loo)),
+    *(({"stop": value}, r"stop=.*(did you mean|use one of)") for value in ("lo", "cv", None, 5, "loo | nope")),
     *(({"gamma": value}, r"gamma=.*positive") for value in (-1.0, 0.0, np.nan, np.inf, [1.0, -1.0, 1.0], [0.0] * 3)),
     *(({"gamma": value}, r"gamma has shape.*3 features") for value in ([1.0, 2.0], np.ones((3, 3)), [])),
     *(({"gamma": value}, r"gamma=.*('scale'|positive)") for value in ("auto", "scales", None, {}, "1.0")),

@@ -362,3 +362,8 @@ def test_held_out_frames_are_checked_like_rows_to_predict(toy):
         model.select(swapped)
     with pytest.raises(ValueError, match=r"Validation's X .*feature names"):
         KernelPursuitRegressor(max_atoms=5, stop=swapped).fit(frame, y)
+
+
+def test_a_callback_that_cannot_be_called_is_refused(toy):
+    with pytest.raises(ValueError, match=r"callback=3 .*function of the path"):
+        KernelPursuitRegressor().fit(*toy, callback=3)

@@ -238,3 +238,14 @@ def test_weights_scale_with_the_ridge(toy):
     np.testing.assert_allclose(one.predict(X), ten.predict(X), rtol=1e-8)
     scalar = KernelPursuitRegressor(max_atoms=5).fit(X, y, sample_weight=1.0)
     np.testing.assert_allclose(scalar.coef_, KernelPursuitRegressor(max_atoms=5).fit(X, y).coef_)
+
+
+def test_sparse_rows_are_made_dense_only_where_that_is_faster():
+    def made_dense(n_features, density):
+        rows = sp.random_array((40, n_features), density=density, format="csr", rng=np.random.default_rng(0))
+        model = KernelPursuitRegressor(max_atoms=2, stop="max").fit(rows, np.arange(40.0))
+        return not sp.issparse(model.centers_)
+
+    assert made_dense(50, 0.01)
+    assert made_dense(1000, 0.5)
+    assert not made_dense(1000, 0.01)

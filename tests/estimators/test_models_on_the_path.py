@@ -116,7 +116,7 @@ def test_select_keeps_what_a_fit_under_the_rule_keeps(toy, rule):
     if getattr(rule, "patience", None) is None:
         assert chosen.n_atoms_ == fitted.n_atoms_
         np.testing.assert_array_equal(chosen.predict(X), fitted.predict(X))
-    assert chosen.stop_reason_.startswith(f"{chosen.n_atoms_} atoms: ")
+    assert chosen.stop_reason_.startswith(f"{chosen.n_atoms_} atom")
     assert (model.stop_reason_, model.n_atoms_) == (reason, size)
 
 
@@ -154,7 +154,7 @@ REASONS = [
 @pytest.mark.parametrize(("settings", "reason"), REASONS, ids=[str(settings) for settings, _ in REASONS])
 def test_stop_reason(toy, settings, reason):
     model = KernelPursuitRegressor(**{"max_atoms": 10, **settings}).fit(*toy)
-    assert model.stop_reason_.startswith(f"{model.n_atoms_} atoms")
+    assert model.stop_reason_.startswith(f"{model.n_atoms_} atom")
     assert re.search(reason, model.stop_reason_), model.stop_reason_
 
 

@@ -166,7 +166,7 @@ class BaseKernelPursuit(BaseEstimator):
         """
         check_is_fitted(self)
         k = self.path_.check_size(k)
-        return copy.copy(self)._keep(k, f"{k} atoms: asked for by at({k})")
+        return copy.copy(self)._keep(k, f"{k} atom{'s' * (k != 1)}: asked for by at({k})")
 
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""

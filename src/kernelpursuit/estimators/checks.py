@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +28,8 @@ def one_sentence(name: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        words = " ".join(str(error).split())
+        words = re.sub(r"array=.*?\.(?= Reshape)", "", " ".join(str(error).split()))
+        words = " ".join(re.sub(r"\[[^\]]{80,}\]", "", words).split())
         if words.startswith(f"Input {name} contains"):
             words = words.partition(". ")[0].rstrip(".") + "; drop or fill those rows first"
         kind = ValueError if isinstance(error, ValueError) else TypeError

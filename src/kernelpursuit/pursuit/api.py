@@ -182,6 +182,8 @@ def run_pursuit(
     check_number("max_atoms", max_atoms, low=1, integer=True)
     check_option("update", update, UPDATES)
     check_flag("fit_intercept", fit_intercept)
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
     budget = resolve_budget(memory_budget)
     n_threads = resolve_threads(n_jobs)
     problem = pose(

@@ -15,8 +15,10 @@ from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
 # Beyond this size, or its inverse, sums of squares of the targets leave the range of float64.
 SMALLEST_TARGET = 1e-152
-# A sparse X of up to this many entries, zeros included, is made dense (256 MB).
+# A sparse X of up to this many entries, zeros included (256 MB), is made dense if it has few features or few zeros.
 DENSE_UP_TO = 2**25
+FEW_FEATURES = 200
+DENSE_ABOVE = 0.1
 
 
 @dataclass
@@ -78,7 +80,7 @@ def pose(
 ) -> Problem:
     """Turn the caller's arrays and parameters into a `Problem`."""
     _check_gamma_is_used(dictionary, gamma)
-    X = _dense_if_small(X)
+    X = _dense_if_better(X)
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
     held = _held_out_rows(given, held_out_fraction, seed)
@@ -124,14 +126,16 @@ def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
         )
 
 
-def _dense_if_small(X: Any) -> Any:
-    """A sparse X as a dense array where that is of moderate size: the native core is dense.
+def _dense_if_better(X: Any) -> Any:
+    """A sparse X as a dense array where that is faster: the native core is dense, but takes every zero in turn.
 
-    The size is fixed, and no matter of the memory budget, which must not change results.
+    The limits are fixed, and no matter of the memory budget, which must not change results.
     """
-    if sp.issparse(X):
-        return X.toarray() if X.shape[0] * X.shape[1] <= DENSE_UP_TO else sp.csr_array(X)
-    return X
+    if not sp.issparse(X):
+        return X
+    size = X.shape[0] * X.shape[1]
+    worth_it = X.shape[1] <= FEW_FEATURES or X.nnz >= DENSE_ABOVE * size
+    return X.toarray() if worth_it and size <= DENSE_UP_TO else sp.csr_array(X)
 
 
 def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int) -> np.ndarray:
