@@ -12,6 +12,7 @@ from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.dictionary import Constant, Functions, KernelAtoms
 from kernelpursuit.kernels import BY_NAME, Polynomial, RationalQuadratic
 from kernelpursuit.pursuit import problem
+from kernelpursuit.stopping import Validation
 
 KERNELS = [*BY_NAME, Polynomial(degree=2, coef0=0.5), RationalQuadratic(shape=3.0), ["rbf", "linear"]]
 
@@ -249,3 +250,20 @@ def test_sparse_rows_are_made_dense_only_where_that_is_faster():
     assert made_dense(50, 0.01)
     assert made_dense(1000, 0.5)
     assert not made_dense(1000, 0.01)
+
+
+def test_functions_see_held_out_rows_as_they_see_training_rows(toy):
+    """Dense in the fit means dense in the validation, however the held-out rows were given."""
+    X, y = toy
+    kinds = set()
+
+    def first_feature(rows):
+        kinds.add(type(rows))
+        return rows[:, 0]
+
+    dictionary = Functions(first_feature) + KernelAtoms("linear")
+    rule = Validation(sp.csr_array(X[60:]), y[60:])
+    model = KernelPursuitRegressor(kernel=dictionary, max_atoms=3, stop=rule).fit(X[:60], y[:60])
+    model.select(rule)
+    model.predict(sp.csr_array(X))
+    assert kinds == {np.ndarray}

@@ -57,7 +57,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     random_state : int, RandomState instance or None, default=None
         Used by `selection="random"`, by drawn candidates and by held-out fractions.
     n_jobs : int, optional
-        Threads; None or -1 for all.
+        Threads; None or -1 for all. A process forked from this one uses one.
     verbose : bool, default=False
         Whether to show progress on stderr once two seconds have passed.
 

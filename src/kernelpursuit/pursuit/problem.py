@@ -85,7 +85,10 @@ def pose(
     given = np.ones(n_rows) if sample_weight is None else sample_weight
     held = _held_out_rows(given, held_out_fraction, seed)
     if held_out is not None:
-        held_out = check_held_out(held_out, X.shape[1], y.shape[1])
+        X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
+        # Atoms see held-out rows as they see training rows.
+        X_held = X_held.toarray() if sp.issparse(X_held) and not sp.issparse(X) else X_held
+        held_out = X_held, y_held, w_held
     if held.any():
         held_out = X[held], y[held].T, given[held]
     counts = np.where(held, 0.0, given)
