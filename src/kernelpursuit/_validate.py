@@ -43,6 +43,13 @@ def check_flag(name: str, value: Any) -> bool:
     raise ValueError(f"{name}={value!r} is not usable; give True or False.")
 
 
+def check_verbose(verbose: Any) -> bool:
+    """Return whether to show progress: True, False, or a level as scikit-learn has them."""
+    if isinstance(verbose, (bool, np.bool_)):
+        return bool(verbose)
+    return check_number("verbose", verbose, low=0, integer=True) > 0
+
+
 def as_floats(name: str, value: Any) -> np.ndarray:
     """Return an array of real floats (float32 stays), or refuse in a sentence."""
     try:

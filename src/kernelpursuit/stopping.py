@@ -16,7 +16,8 @@ import numpy as np
 from kernelpursuit._validate import check_number, check_option
 
 
-def _atoms(k: int) -> str:
+def count_atoms(k: int) -> str:
+    """Say how many atoms."""
     return f"{k} atom" if k == 1 else f"{k} atoms"
 
 
@@ -36,7 +37,7 @@ class StoppingRule:
 
     def explain(self, path: Any) -> str:
         """One sentence that says what was chosen and why."""
-        return f"{_atoms(path.n_atoms)}: {path.end_reason}"
+        return f"{count_atoms(path.n_atoms)}: {path.end_reason}"
 
     def validation_set(self) -> tuple[Any, Any, Any] | None:
         """Held-out rows, targets and weights whose error the loop should follow, or None."""
@@ -55,7 +56,7 @@ class StoppingRule:
         return Either(as_rule(other), self)
 
 
-@dataclass(repr=True)
+@dataclass
 class Max(StoppingRule):
     """Keep every atom, up to `max_atoms`."""
 
@@ -86,8 +87,10 @@ class Tol(StoppingRule):
         k = self.choose(path)
         relative = path.residual_norm[k] / path.residual_norm[0] if path.residual_norm[0] > 0 else 0.0
         if relative <= self.tol:
-            return f"{_atoms(k)}: the relative residual {relative:.3g} is within tol={self.tol:g}"
-        return f"{_atoms(k)}: {path.end_reason} before the relative residual {relative:.3g} reached tol={self.tol:g}"
+            return f"{count_atoms(k)}: the relative residual {relative:.3g} is within tol={self.tol:g}"
+        return (
+            f"{count_atoms(k)}: {path.end_reason} before the relative residual {relative:.3g} reached tol={self.tol:g}"
+        )
 
 
 class _Least(StoppingRule):
@@ -96,6 +99,10 @@ class _Least(StoppingRule):
     criterion: str
     label: str
     patience: int | None
+
+    def __post_init__(self) -> None:
+        if self.patience is not None:
+            check_number("patience", self.patience, low=1, integer=True)
 
     def fired(self, path: Any) -> bool:
         """Whether the criterion has not fallen for `patience` steps."""
@@ -110,8 +117,8 @@ class _Least(StoppingRule):
         """Say where the least was, or that it was not seen yet."""
         k = self.choose(path)
         if k == path.n_atoms and k > 0:
-            return f"{_atoms(k)}: {path.end_reason} while {self.label} was still falling"
-        return f"{_atoms(k)}: {self.label} is least there, of {path.n_atoms} tried"
+            return f"{count_atoms(k)}: {path.end_reason} while {self.label} was still falling"
+        return f"{count_atoms(k)}: {self.label} is least there, of {path.n_atoms} tried"
 
 
 @dataclass
@@ -127,25 +134,14 @@ class Loo(_Least):
     criterion = "loo"
     label = "the leave-one-out error"
 
-    def __post_init__(self) -> None:
-        if self.patience is not None:
-            check_number("patience", self.patience, low=1, integer=True)
-
 
 @dataclass
-class OneSE(StoppingRule):
+class OneSE(_Least):
     """Keep the fewest atoms whose leave-one-out error is within one standard error of the least."""
 
     patience: int | None = None
     name = "one-se"
-
-    def __post_init__(self) -> None:
-        if self.patience is not None:
-            check_number("patience", self.patience, low=1, integer=True)
-
-    def fired(self, path: Any) -> bool:
-        """As `Loo`."""
-        return Loo(self.patience).fired(path)
+    criterion = "loo"
 
     def choose(self, path: Any) -> int:
         """The first k within the band."""
@@ -157,7 +153,7 @@ class OneSE(StoppingRule):
         """Say where the least error was and what the band allowed."""
         least, k = int(np.argmin(path.loo)), self.choose(path)
         falling = f", though {path.end_reason} while it was still falling" if least == path.n_atoms and least else ""
-        return f"{_atoms(k)}: within one standard error of the least leave-one-out error, at {least}{falling}"
+        return f"{count_atoms(k)}: within one standard error of the least leave-one-out error, at {least}{falling}"
 
 
 @dataclass(eq=False)
@@ -184,8 +180,7 @@ class Validation(_Least):
     def __post_init__(self) -> None:
         if (self.X is None) != (self.y is None):
             raise ValueError("Validation needs both X and y, or neither (then `fraction` of the rows is held out).")
-        if self.patience is not None:
-            check_number("patience", self.patience, low=1, integer=True)
+        super().__post_init__()
         if not 0 < check_number("fraction", self.fraction, low=0, strict=True) < 1:
             raise ValueError(f"fraction={self.fraction!r} is too large; give a number between 0 and 1.")
 

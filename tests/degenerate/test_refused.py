@@ -127,6 +127,7 @@ BAD_PARAMETERS = [
     ({"candidates": [True, False]}, r"candidates"),
     *(({"n_jobs": value}, r"n_jobs=") for value in (0, 1.5, "all")),
     *(({"memory_budget": value}, r"memory_budget=.*at least 0") for value in (-1, np.nan, "1GB", True)),
+    *(({"verbose": value}, r"verbose=") for value in ("no", None, -1, 0.5)),
     *(({"fit_intercept": value}, r"fit_intercept=") for value in ("no", None, np.nan)),
     *(({"random_state": value, "selection": "random"}, r"random_state") for value in ("seed", -1, 1.5)),
 ]

@@ -66,8 +66,7 @@ class KernelAtoms(Dictionary):
             origin: Any = 0.0
         else:
             kernel = self.kernel.resolve(X, gamma, weights)
-            # Values depend on differences alone, so the origin is free: near the data, float32 keeps their digits.
-            origin = X.mean(axis=0, dtype=np.float64) if kernel.is_stationary and not sp.issparse(X) else 0.0
+            origin = kernel.origin(X)
         at_training_rows = self._centers is None
         centers = X if at_training_rows else _check_centers(self._centers, X.shape[1])
         n_centers = centers.shape[0]
@@ -110,16 +109,12 @@ class KernelAtoms(Dictionary):
     def _embed(self, X: Any) -> Any:
         if isinstance(self.kernel, CallableKernel):
             return X
-        scales = self.kernel.feature_scales()
         if sp.issparse(X) and np.any(self._origin):
             X = X.toarray()  # the dictionary was resolved on dense rows, and shifted rows are not sparse
         if sp.issparse(X):
-            scales = np.broadcast_to(scales, X.shape[1])
+            scales = np.broadcast_to(self.kernel.feature_scales(), X.shape[1])
             return sp.csr_array(X.astype(np.float64).multiply(scales))
-        z = np.array(X, dtype=np.float64)
-        z -= self._origin
-        z *= scales
-        return EmbeddedRows(z)
+        return EmbeddedRows(self.kernel.embed(X, self._origin))
 
     def _embedded_centers(self) -> Any:
         if self._center_rows is None:

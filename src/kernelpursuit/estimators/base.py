@@ -18,14 +18,13 @@ from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
-    check_verbose,
     digest,
     is_plain,
     one_sentence,
     same_settings,
 )
 from kernelpursuit.pursuit import PursuitPath, check_held_out, check_weights, resolve_threads, run_pursuit
-from kernelpursuit.stopping import StoppingRule, as_rule
+from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 
 # Rows predicted at a time: what is made of them on the way stays below this.
 PREDICT_BYTES = 64 * 2**20
@@ -106,7 +105,7 @@ class BaseKernelPursuit(BaseEstimator):
             memory_budget=self.memory_budget,
             seed=seed,
             n_jobs=self.n_jobs,
-            verbose=check_verbose(self.verbose),
+            verbose=self.verbose,
             held_out=self._held_out_rows(rule),
             callback=callback,
             extend=extend,
@@ -124,7 +123,8 @@ class BaseKernelPursuit(BaseEstimator):
         free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose"}
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
         data = {"data": digest(X, y, weights), "held_out": rule.validation_fraction()}
-        return copy.deepcopy({**settings, **data}, {id(v): v for v in settings.values() if not is_plain(v)})
+        # Arrays may be changed in place after the fit, so what is compared by value is copied.
+        return {**data, **{name: copy.deepcopy(v) if is_plain(v) else v for name, v in settings.items()}}
 
     def _held_out_rows(self, rule: StoppingRule) -> tuple[Any, Any, Any] | None:
         """The rule's held-out set, its rows validated as rows to predict are."""
@@ -166,7 +166,7 @@ class BaseKernelPursuit(BaseEstimator):
         """
         check_is_fitted(self)
         k = self.path_.check_size(k)
-        return copy.copy(self)._keep(k, f"{k} atom{'s' * (k != 1)}: asked for by at({k})")
+        return copy.copy(self)._keep(k, f"{count_atoms(k)}: asked for by at({k})")
 
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from kernelpursuit._validate import check_number
 from kernelpursuit.kernels import Kernel
 
 #: How rows are validated, in `fit` and in `predict`.
@@ -57,13 +56,6 @@ def check_seed(random_state: Any) -> int:
         raise ValueError(
             f"random_state={random_state!r} is not usable; give a whole number of at least 0, a RandomState, or None."
         ) from None
-
-
-def check_verbose(verbose: Any) -> bool:
-    """Return whether to show progress: True, False, or a level as scikit-learn has them."""
-    if isinstance(verbose, (bool, np.bool_)):
-        return bool(verbose)
-    return check_number("verbose", verbose, low=0, integer=True) > 0
 
 
 def digest(*arrays: Any) -> str:

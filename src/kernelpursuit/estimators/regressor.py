@@ -41,7 +41,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         `L = alpha I`, `L = n alpha K`, no L but `K + alpha I` in place of K, or nothing. The intercept is never
         penalised.
     alpha : float, default=1e-3
-        Strength of the penalty.
+        Strength of the penalty; of no effect with `penalty=None`.
     stop : {"loo", "one-se", "tol", "validation", "max"} or StoppingRule, default="loo"
         How many atoms to keep: as many as give the least leave-one-out error; the fewest within one standard error of
         that; as many as bring the residual down to a tolerance; as many as suit held-out rows best; or `max_atoms`.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from kernelpursuit import _native
 
@@ -56,6 +57,21 @@ class Kernel:
         """The factors s of the embedding."""
         return np.asarray(self.gamma, dtype=np.float64) ** self.gamma_power
 
+    def origin(self, X: Any) -> Any:
+        """Where the embedding of rows like `X` has its origin.
+
+        Values of a stationary kernel depend on differences alone, so it is free: near the data, float32 keeps their
+        digits. Sparse rows stay where they are.
+        """
+        return X.mean(axis=0, dtype=np.float64) if self.is_stationary and X.shape[0] and not sp.issparse(X) else 0.0
+
+    def embed(self, X: Any, origin: Any) -> np.ndarray:
+        """Dense rows as the formula takes them, z = (x - origin) * s, in float64; a copy."""
+        z = np.array(X, dtype=np.float64)
+        z -= origin
+        z *= self.feature_scales()
+        return z
+
     def diagonal(self, z: np.ndarray) -> np.ndarray:
         """k(x, x) for embedded rows `z`; 1 for every stationary kernel."""
         return np.ones(z.shape[0])
@@ -66,9 +82,8 @@ class Kernel:
         C = X if C is None else np.atleast_2d(np.asarray(C))
         kernel = self.resolve(X)
         dtype = np.result_type(X, C, np.float32)
-        scales = kernel.feature_scales()
-        origin = X.mean(axis=0, dtype=np.float64) if self.is_stationary and len(X) else 0.0
-        z, c = (((A - origin) * scales).astype(dtype) for A in (X, C))
+        origin = kernel.origin(X)
+        z, c = (kernel.embed(A, origin).astype(dtype, copy=False) for A in (X, C))
         return _native.block(kernel.spec, z, c)
 
     def __repr__(self) -> str:
@@ -112,7 +127,7 @@ def _scale_gamma(X: Any, weights: np.ndarray | None) -> float:
     n_features = X.shape[1]
     row_weights = np.ones(X.shape[0]) if weights is None else weights
     row_weights = row_weights / row_weights.sum() / n_features
-    if hasattr(X, "toarray"):
+    if sp.issparse(X):
         # The entries that are not stored are zero, and count in the mean.
         mean = float(row_weights @ np.asarray(X.sum(axis=1)).ravel())
         variance = float(row_weights @ np.asarray(X.multiply(X).sum(axis=1)).ravel()) - mean**2

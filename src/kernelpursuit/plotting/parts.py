@@ -24,11 +24,6 @@ def kernel_model(estimator: Any) -> Any:
     return model
 
 
-def count_atoms(k: int) -> str:
-    """Say how many atoms."""
-    return f"{k} atom" if k == 1 else f"{k} atoms"
-
-
 def figure_and_axes(ax: Any) -> tuple[Any, Any]:
     """Figure and axes to draw on."""
     try:

@@ -13,14 +13,13 @@ from kernelpursuit.plotting.parts import (
     GREY,
     ORANGE,
     best_of,
-    count_atoms,
     figure_and_axes,
     kernel_model,
     plain_ticks,
     tidy,
 )
 from kernelpursuit.pursuit import PursuitPath
-from kernelpursuit.stopping import Loo, OneSE
+from kernelpursuit.stopping import Loo, OneSE, count_atoms
 
 
 @dataclass

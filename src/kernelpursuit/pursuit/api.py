@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit import _native
-from kernelpursuit._validate import as_floats, check_finite, check_flag, check_number, check_option
+from kernelpursuit._validate import check_flag, check_number, check_option, check_verbose
 from kernelpursuit.dictionary import Dictionary, as_dictionary
 from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.pursuit.loop import Callback, pursue
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.penalty import resolve_penalty
-from kernelpursuit.pursuit.problem import Problem, check_weights, pose
+from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
 from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Monitor, Recorder
 from kernelpursuit.pursuit.selection import Selector
@@ -73,7 +73,7 @@ def pursuit_path(
     penalty : {"ridge", "rkhs", "nugget"} or None
         The penalty L: `alpha I`, `n alpha K`, or none but with `K + alpha I` in place of K.
     alpha : float
-        Strength of the penalty.
+        Strength of the penalty; of no effect with `penalty=None`.
     stop : str or StoppingRule
         Asked after each step whether to end.
     fit_intercept : bool
@@ -189,17 +189,17 @@ def run_pursuit(
     problem = pose(
         X,
         y,
-        sample_weight,
-        dictionary,
-        gamma,
-        candidates,
-        held_out,
-        rule.validation_fraction(),
-        fit_intercept,
-        seed,
+        sample_weight=sample_weight,
+        dictionary=dictionary,
+        gamma=gamma,
+        candidates=candidates,
+        held_out=held_out,
+        held_out_fraction=rule.validation_fraction(),
+        fit_intercept=fit_intercept,
+        seed=seed,
     )
     max_atoms = min(max_atoms, problem.dictionary.n_atoms)
-    progress = Progress(max_atoms, verbose)
+    progress = Progress(max_atoms, check_verbose(verbose))
     state, recorder = _set_up(problem, penalty, alpha, max_atoms, budget, n_threads)
     try:
         path = pursue(
@@ -255,15 +255,11 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 def _check_arrays(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Check the arrays of `pursuit_path`; estimators have scikit-learn do that."""
-    X = sp.csr_array(X) if sp.issparse(X) else as_floats("X", X)
+    X, y = as_rows("X", X), as_targets("y", y)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"X has shape {X.shape}; give at least one row and one column.")
-    y = as_floats("y", y).astype(np.float64, copy=False)
-    y = y[:, None] if y.ndim == 1 else y
     if y.ndim != 2 or y.shape[0] != X.shape[0] or y.shape[1] == 0:
         raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows; give one target for each row.")
-    check_finite("X", X)
-    check_finite("y", y)
     return X, y, None if sample_weight is None else check_weights(sample_weight, X.shape[0])
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsv
 
 from kernelpursuit import _native
@@ -142,10 +141,6 @@ class Basis:
     def project(self, vectors: np.ndarray) -> np.ndarray:
         """`p` for several atoms at once, shape (size, n_vectors): one read of the basis."""
         return _native.stored_rmatvec(self.vectors, vectors, n_threads=self.n_threads).T
-
-    def weights(self, b: np.ndarray) -> np.ndarray:
-        """Weights of the atoms for coefficients `b` of the directions: R^{-1} b."""
-        return solve_triangular(self.R, b, check_finite=False) if self.size else b
 
     def orthogonalise(self, vector: np.ndarray, p: np.ndarray) -> Direction | None:
         """Return what is new in an atom, or None where that is nothing but rounding.

@@ -48,7 +48,7 @@ def pursue(
     """
     recorder.record()
     n_known = 0 if replay is None else replay.n_atoms
-    reason = _end_before_step(state, recorder, rule, max_atoms, target_norm)
+    reason = _end_before_step(state, recorder.path(), rule, max_atoms, target_norm)
     while reason is None:
         k = len(state.atoms)
         if replay is not None and k < n_known and _repeat(replay, k, selector):
@@ -62,17 +62,17 @@ def pursue(
         if callback is not None and callback(path):
             reason = "the callback asked to stop"
         else:
-            reason = _end_before_step(state, recorder, rule, max_atoms, target_norm)
+            reason = _end_before_step(state, path, rule, max_atoms, target_norm)
     return recorder.path(reason, selector.skipped)
 
 
 def _end_before_step(
-    state: PursuitState, recorder: Recorder, rule: StoppingRule, max_atoms: int, target_norm: float
+    state: PursuitState, path: PursuitPath, rule: StoppingRule, max_atoms: int, target_norm: float
 ) -> str | None:
     """Why the loop should not go on, or None."""
-    if state.residual_norm() <= ZERO_RESIDUAL * target_norm:
+    if state.residual_norm <= ZERO_RESIDUAL * target_norm:
         return "the residual is zero to rounding"
-    if rule.fired(recorder.path()):
+    if rule.fired(path):
         return f"stop={rule.name!r} fired"
     if len(state.atoms) >= max_atoms:
         return f"max_atoms={max_atoms} reached"

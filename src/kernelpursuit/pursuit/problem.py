@@ -69,6 +69,7 @@ class Problem:
 def pose(
     X: Any,
     y: np.ndarray,
+    *,
     sample_weight: np.ndarray | None,
     dictionary: Dictionary,
     gamma: Any,
@@ -160,19 +161,29 @@ def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int) -> np
 def check_held_out(given: tuple[Any, Any, Any], n_features: int, n_targets: int) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return rows, targets of shape (n_targets, n_rows) and weights of a rule's held-out set, checked."""
     X, y, weights = given
-    X = sp.csr_array(X) if sp.issparse(X) else as_floats("Validation's X", X)
-    y = as_floats("Validation's y", y).astype(np.float64, copy=False)
-    y = y[:, None] if y.ndim == 1 else y
+    X, y = as_rows("Validation's X", X), as_targets("Validation's y", y)
     if X.ndim != 2 or X.shape[0] == 0 or X.shape[1] != n_features or y.shape != (X.shape[0], n_targets):
         raise ValueError(
             f"Validation has X of shape {X.shape} and y of shape {y.shape}, which do not match the training data's "
             f"{n_features} features and {n_targets} target{'s' * (n_targets != 1)}; give matching rows."
         )
-    check_finite("Validation's X", X)
-    check_finite("Validation's y", y)
     if weights is None:
         return X, y.T, np.ones(len(y))
     return X, y.T, check_weights(weights, len(y), "Validation's sample_weight")
+
+
+def as_rows(name: str, X: Any) -> Any:
+    """Return rows as an array of finite floats, or as a CSR array."""
+    X = sp.csr_array(X) if sp.issparse(X) else as_floats(name, X)
+    check_finite(name, X)
+    return X
+
+
+def as_targets(name: str, y: Any) -> np.ndarray:
+    """Return targets as finite float64, one column a target."""
+    y = as_floats(name, y).astype(np.float64, copy=False)
+    check_finite(name, y)
+    return y[:, None] if y.ndim == 1 else y
 
 
 def check_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> np.ndarray:

@@ -72,6 +72,7 @@ class Recorder:
         weights = state.engine.weights
         # Leaving "one" out of a row of weight w takes away one unit of weight, or all of it where w < 1.
         self._unit = 1.0 / np.maximum(weights, 1.0)
+        self._total_weight = float(weights.sum())
         self._n_units = float(np.maximum(weights, 1.0).sum())
         self._nugget = NuggetShare(state) if state.engine.nugget else None
 
@@ -84,7 +85,7 @@ class Recorder:
         residual, without = self._residuals(left)
         self._target_residual[k] = np.einsum("ij,ij->i", residual, residual) / self.scale**2
         columns["cost"][k] = state.cost() / self.scale**2
-        columns["residual_norm"][k] = state.residual_norm() / self.scale
+        columns["residual_norm"][k] = state.residual_norm / self.scale
         columns["dof"][k] = state.leverage.sum()
         interpolated = (left <= INTERPOLATED).any()
         columns["loo"][k], columns["loo_se"][k] = (np.inf, np.inf) if interpolated else self._mean_square(without)
@@ -109,7 +110,7 @@ class Recorder:
     def _mean_square(self, residual: np.ndarray) -> tuple[float, float]:
         """Mean over rows and targets of squared residuals (which carry the weights), and its standard error."""
         weights = self.state.engine.weights
-        total = weights.sum()
+        total = self._total_weight
         weighted = np.square(residual).mean(axis=0)
         mean = float(weighted.sum() / total)
         spread = float((np.square(weighted / weights - mean) @ weights) / total)
@@ -127,7 +128,7 @@ class Recorder:
             R=state.basis.R,
             b=state.b[: state.basis.size] / self.scale,
             n_fixed=state.n_fixed,
-            total_weight=float(state.engine.weights.sum()),
+            total_weight=self._total_weight,
             n_units=self._n_units,
             target_residual=self._target_residual[rows],
             validation=None if self.monitor is None else validation,

@@ -34,12 +34,12 @@ class RunningScores:
     def _anchor(self) -> None:
         """Let the next pass compute u from the residual as it is now."""
         self._anchored_at = self.state.basis.size
-        self._anchor_norm = self.state.residual_norm()
+        self._anchor_norm = self.state.residual_norm
         self._anchor_residual: np.ndarray | None = self.state.residual.copy()
 
     def added(self) -> None:
         """Note that the state has a new direction."""
-        if self.state.residual_norm() < ANCHOR_AGAIN_BELOW[self.state.engine.is_exact] * self._anchor_norm:
+        if self.state.residual_norm < ANCHOR_AGAIN_BELOW[self.state.engine.is_exact] * self._anchor_norm:
             self._anchor()
 
     def update(self) -> None:

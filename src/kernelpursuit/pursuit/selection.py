@@ -78,8 +78,6 @@ class Selector:
 
     def __init__(self, selection: str, n_looked_at: int | None, seed: int, state: PursuitState):
         self.selection = check_option("selection", selection, NAMES)
-        if n_looked_at is not None:
-            check_number("candidates", n_looked_at, low=1, integer=True)
         self.n_looked_at = n_looked_at
         self.seed = seed
         self.state = state

@@ -59,6 +59,7 @@ class PursuitState:
         self._left[:, : engine.n_rows] = targets
         self.b = np.zeros((0, targets.shape[0]))
         self.leverage = np.zeros(engine.n_rows)
+        self.residual_norm = self._norm()  # root of the weighted sum of squared residuals
         self.atoms: list[int] = []
         self.n_fixed = 0
         for column in fixed:
@@ -76,8 +77,7 @@ class PursuitState:
         """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
         return self._left[:, : self.engine.n_rows]
 
-    def residual_norm(self) -> float:
-        """Root of the weighted sum of squared residuals."""
+    def _norm(self) -> float:
         return float(np.sqrt(np.einsum("ij,ij->", self.residual, self.residual)))
 
     def cost(self) -> float:
@@ -122,3 +122,4 @@ class PursuitState:
         self.b[t] = b
         left -= np.outer(b, v)
         self.leverage += np.square(v[: self.engine.n_rows])
+        self.residual_norm = self._norm()
