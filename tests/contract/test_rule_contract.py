@@ -6,56 +6,84 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_paths import make_path
 
-from kernelpursuit import KernelPursuitRegressor, PursuitPath, pursuit_path
-from kernelpursuit.stopping import BY_NAME, Either, Loo, Max, OneSE, StoppingRule, Tol, Validation, as_rule
+import kernelpursuit.stopping
+from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit.stopping import (
+    AIC,
+    BY_NAME,
+    CV,
+    FPE,
+    HDAIC,
+    MDL,
+    PTR,
+    TCR,
+    TR1,
+    TR2,
+    TR3,
+    TR4,
+    Either,
+    Loo,
+    Max,
+    OneSE,
+    StoppingRule,
+    Tol,
+    Validation,
+    as_rule,
+)
 
 INF = np.inf
 
 
-def make_path(values, se=0.0, residuals=None):
-    """A path whose leave-one-out and validation errors are `values`, and whose residual norms are `residuals`."""
-    values = np.asarray(values, dtype=float)
-    k = len(values) - 1
-    residuals = np.linspace(1.0, 0.1, k + 1) if residuals is None else np.asarray(residuals, dtype=float)
-    return PursuitPath(
-        atom=np.arange(k),
-        cost=residuals**2,
-        residual_norm=residuals,
-        dof=np.arange(k + 1.0),
-        loo=values,
-        loo_se=np.broadcast_to(np.asarray(se, dtype=float), values.shape),
-        R=np.eye(k),
-        b=np.zeros((k, 1)),
-        n_fixed=0,
-        total_weight=100.0,
-        n_units=100.0,
-        target_residual=residuals[:, None] ** 2,
-        validation=values,
-        end_reason="max_atoms=9 reached",
-    )
+def errors_path(values, se=0.0, residuals=None):
+    """A path whose leave-one-out, validation and cross-validation errors are `values`; residual norms `residuals`."""
+    residuals = np.linspace(1.0, 0.1, len(values)) if residuals is None else np.asarray(residuals, dtype=float)
+    everything = {"loo": values, "validation": values, "cv": values, "correlation": residuals}
+    return make_path(residuals**2, se=se, coef=[np.full(k, 1e-3) for k in range(len(values))], **everything)
 
 
 PATHS = {
-    "falling": make_path([5, 4, 3, 2, 1]),
-    "rising": make_path([1, 2, 3, 4, 5]),
-    "flat": make_path([2, 2, 2, 2], residuals=[3, 3, 3, 3]),
-    "valley": make_path([5, 3, 1, 2, 4]),
-    "infinite": make_path([5, 3, 4, INF, INF]),
-    "all-infinite": make_path([INF, INF, INF], se=INF),
-    "nothing": make_path([3]),
-    "zero-target": make_path([0.0], residuals=[0.0]),
+    "falling": errors_path([5, 4, 3, 2, 1]),
+    "rising": errors_path([1, 2, 3, 4, 5]),
+    "flat": errors_path([1, 1, 1, 1], residuals=[1, 1, 1, 1]),
+    "valley": errors_path([5, 3, 1, 2, 4]),
+    "infinite": errors_path([5, 1, INF, INF, INF]),
+    "all-infinite": errors_path([INF, INF, INF]),
+    "nothing": errors_path([1]),
+    "zero-target": errors_path([0.0], residuals=[0.0]),
 }
 RULES = {
+    "mdl": MDL(),
+    "mdl-patience": MDL(patience=2),
+    "aic": AIC(),
+    "aic-nair": AIC(variant="nair", patience=1),
+    "fpe": FPE(),
+    "hdaic": HDAIC(),
+    "tr1": TR1(),
+    "tr1-kappa": TR1(kappa=1e-3, patience=2),
     "max": Max(),
     "tol": Tol(0.5),
     "loo": Loo(),
     "loo-patience": Loo(patience=2),
     "one-se": OneSE(),
     "one-se-patience": OneSE(patience=2),
+    "tcr": TCR(),
+    "tcr-given": TCR(epsilon=0.5, sigma=0.05, patience=2),
+    "ptr": PTR(),
+    "ptr-given": PTR(T=0.5),
+    "tr2": TR2(),
+    "tr3": TR3(),
+    "tr3-given": TR3(sigma=0.05),
+    "tr4": TR4(),
+    "tr4-given": TR4(sigma=0.1, eta=0.5),
     "validation": Validation(patience=2),
+    "cv": CV(),
+    "cv-folds": CV(folds=3),
     "loo|tol": Loo() | Tol(0.5),
+    "mdl|tr3": MDL(patience=3) | TR3(sigma=0.05),
     "tol|validation|max": Tol(0.5) | (Validation(patience=2) | "max"),
+    "tr4|cv|tcr": TR4() | CV(3) | TCR(),
 }
 
 
@@ -71,21 +99,31 @@ def path(request):
 
 def test_every_rule_is_here():
     assert {type(rule) for rule in RULES.values()} == {*BY_NAME.values(), Either}
-    assert set(BY_NAME) == {"loo", "one-se", "tol", "validation", "max"}
+    names = "mdl aic fpe loo one-se tcr ptr hdaic tr1 tr2 tr3 tr4 tol validation cv max"
+    assert set(BY_NAME) == set(names.split())
 
 
 class TestEveryRule:
     def test_choice_is_on_the_path(self, rule, path):
         k = rule.choose(path)
         assert type(k) is int
-        assert 0 <= k <= path.n_atoms
+        assert 0 <= k <= path.n_steps
 
     def test_fired_is_a_plain_answer(self, rule, path):
-        assert rule.fired(path) in (True, False)
+        assert type(rule.fired(path)) is bool
 
     def test_explanation_starts_with_the_choice(self, rule, path):
         assert rule.explain(path).startswith(f"{rule.choose(path)} atom")
         assert len(rule.explain(path).splitlines()) == 1
+
+    def test_explanation_tells_steps_from_atoms(self, rule):
+        """Where atoms were picked again, the number of atoms is named and the steps beside it."""
+        path = errors_path([5, 4, 3, 2, 1, 6])
+        path.size = np.array([0, 1, 1, 2, 2, 3])
+        k = rule.choose(path)
+        size = path.size[k]
+        words = f"{size} atom" + ("s" if size != 1 else "") + (f" in {k} steps" if size != k else "")
+        assert rule.explain(path).startswith(words + ":")
 
     def test_asking_changes_nothing(self, rule, path):
         before, state = pickle.dumps(path), pickle.dumps(rule)
@@ -94,23 +132,27 @@ class TestEveryRule:
         assert pickle.dumps(rule) == state
         assert answers == (rule.fired(path), rule.choose(path), rule.explain(path))
 
-    def test_once_small_enough_a_choice_stays_as_the_path_grows(self, rule):
+    def test_once_fired_a_choice_stays_as_the_path_grows(self, rule):
         """A rule that fires must not pick more atoms than there were when it did."""
         values = [5, 3, 1, 2, 4, 5, 6]
-        lengths = range(1, len(values) + 1)
-        paths = [make_path(values[:n], residuals=np.linspace(1, 0.1, 7)[:n]) for n in lengths]
+        residuals = [1, 0.5, 0.2, 0.199, 0.198, 0.197, 0.196]
+        paths = [errors_path(values[:n], residuals=residuals[:n]) for n in range(1, len(values) + 1)]
         fired = [p for p in paths if rule.fired(p)]
-        assert not fired or rule.choose(paths[-1]) <= fired[0].n_atoms or "max" in rule.name
+        if fired:
+            assert rule.choose(fired[0]) <= fired[0].n_steps
+            assert rule.choose(paths[-1]) <= fired[0].n_steps or "max" in rule.name
 
     def test_pickles_and_copies(self, rule, path):
         for twin in (pickle.loads(pickle.dumps(rule)), copy.deepcopy(rule)):
+            assert twin == rule
             assert repr(twin) == repr(rule)
             assert twin.name == rule.name
             assert twin.choose(path) == rule.choose(path)
 
-    def test_repr_names_the_rule(self, rule):
-        words = [repr(part) for part in rule.rules] if isinstance(rule, Either) else [type(rule).__name__]
-        assert all(word in repr(rule) for word in words)
+    def test_repr_makes_the_rule_again(self, rule):
+        assert eval(repr(rule), vars(kernelpursuit.stopping)) == rule
+        assert str(rule) == repr(rule)
+        assert "\n" not in repr(rule)
 
     def test_as_rule_returns_it(self, rule):
         assert as_rule(rule) is rule
@@ -120,11 +162,56 @@ class TestEveryRule:
         assert ("tol" | rule).name == f"tol | {rule.name}"
         assert (rule | Tol(0.9)).fired(path) == (rule.fired(path) or Tol(0.9).fired(path))
 
+    def test_what_it_needs_is_what_its_parts_need(self, rule):
+        joined = rule | "max"
+        for name in ("needs_loo", "needs_correlation"):
+            assert type(getattr(rule, name)) is bool
+            assert getattr(joined, name) == getattr(rule, name)
+        assert joined.folds() == rule.folds()
+        assert joined.validation_fraction() == rule.validation_fraction()
+
+    def test_rules_that_need_the_leave_one_out_error_say_so(self, rule, path):
+        """`needs_loo` is what `choose` finds missing."""
+        without = copy.copy(path)
+        without.loo = without.loo_se = None
+        if rule.needs_loo:
+            with pytest.raises(ValueError, match="update='orthogonal'"):
+                rule.choose(without)
+        else:
+            assert 0 <= rule.choose(without) <= path.n_steps
+
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_names(name):
     assert type(as_rule(name)) is BY_NAME[name]
     assert as_rule(name).name == name
+    assert as_rule(name) == BY_NAME[name]()
+    assert repr(as_rule(name)) == f"{BY_NAME[name].__name__}()"
+
+
+def test_names_join_in_a_string():
+    assert as_rule("mdl | tol|cv") == MDL() | Tol() | CV()
+    assert repr(as_rule("mdl | tol")) == "MDL() | Tol()"
+
+
+def test_what_rules_need():
+    assert {name for name in BY_NAME if as_rule(name).needs_loo} == {"loo", "one-se", "tcr"}
+    assert {name for name in BY_NAME if as_rule(name).needs_correlation} == {"tr4"}
+    assert {name for name in BY_NAME if as_rule(name).folds()} == {"cv"}
+    assert {name for name in BY_NAME if as_rule(name).validation_fraction()} == {"validation"}
+    assert ("tol" | CV(folds=7)).folds() == 7
+
+
+def test_joining_is_associative():
+    assert Loo() | (MDL() | Tol()) == (Loo() | MDL()) | Tol()
+    assert Loo() | MDL() != MDL() | Loo()
+
+
+def test_only_what_was_set_is_shown():
+    assert repr(TR1()) == "TR1()"
+    assert repr(AIC(variant="nair")) == "AIC(variant='nair')"
+    assert repr(Validation(patience=None)) == "Validation(patience=None)"
+    assert repr(Validation(np.ones((3, 1)), np.ones(3), patience=5)) == "Validation(3 held-out rows, patience=5)"
 
 
 @pytest.mark.parametrize(
@@ -134,6 +221,19 @@ def test_names(name):
         (Loo(), {"falling": 4, "rising": 0, "flat": 0, "valley": 2, "infinite": 1, "all-infinite": 0, "nothing": 0}),
         (OneSE(), {"falling": 4, "rising": 0, "flat": 0, "valley": 2, "infinite": 1, "all-infinite": 0, "nothing": 0}),
         (Validation(), {"falling": 4, "rising": 0, "flat": 0, "valley": 2, "infinite": 1, "nothing": 0}),
+        (CV(), {"falling": 4, "rising": 0, "flat": 0, "valley": 2, "infinite": 1, "nothing": 0}),
+        (MDL(), {"falling": 4, "flat": 0, "nothing": 0, "zero-target": 0}),
+        (AIC(), {"falling": 4, "flat": 0, "nothing": 0, "zero-target": 0}),
+        (FPE(), {"falling": 4, "flat": 0, "nothing": 0, "zero-target": 0}),
+        (HDAIC(), {"falling": 4, "flat": 0, "nothing": 0, "zero-target": 0}),
+        (TR1(), {"falling": 0, "flat": 0}),
+        (TR1(kappa=0), {"falling": 4, "flat": 0}),
+        (TCR(), {"falling": 0, "rising": 0, "flat": 0}),
+        (TCR(sigma=0.0), {"falling": 4, "rising": 0, "valley": 2}),
+        (TR2(), {"falling": 1, "flat": 3, "nothing": 0}),
+        (TR3(sigma=0.05), {"falling": 2, "flat": 3, "zero-target": 0}),
+        (TR3(sigma=0.0), {"falling": 4, "zero-target": 0}),
+        (TR4(sigma=0.1), {"falling": 3, "flat": 3}),
         (Tol(0.56), {"falling": 2, "rising": 2, "flat": 3, "valley": 2, "nothing": 0, "zero-target": 0}),
         (Tol(0.0), {"falling": 4, "zero-target": 0}),
         (Tol(0.01), {"falling": 4, "flat": 3}),
@@ -151,10 +251,23 @@ def test_choices(rule, chosen):
         (Max(), set()),
         (Loo(), set()),
         (OneSE(), set()),
+        (CV(), set()),
+        (TR3(), set()),
+        (TR4(), set()),
+        (TCR(), set()),
         (Validation(patience=None), set()),
         (Loo(patience=2), {"rising", "flat", "valley", "infinite", "all-infinite"}),
+        (TCR(patience=2), {"rising", "flat", "valley", "infinite", "all-infinite"}),
         (OneSE(patience=3), {"rising", "flat", "infinite"}),
         (Validation(patience=4), {"rising"}),
+        (MDL(patience=3), {"flat"}),
+        (AIC(patience=3), {"flat"}),
+        (FPE(patience=3), {"flat"}),
+        (HDAIC(patience=3), {"flat"}),
+        (TR1(patience=4), {"falling", "rising", "valley", "infinite"}),
+        (TR3(sigma=0.05), set(PATHS) - {"flat", "nothing"}),
+        (TR4(sigma=0.1), set(PATHS) - {"flat", "nothing"}),
+        (PTR(T=0.5), set(PATHS) - {"nothing", "zero-target"}),
         (Tol(0.1), {"falling", "rising", "valley", "infinite", "all-infinite", "zero-target"}),
         (Tol(0.0), {"zero-target"}),
     ],
@@ -177,17 +290,37 @@ def test_when_rules_fire(rule, fires_on):
 )
 def test_one_standard_error(values, se, chosen):
     """The band is that of the least error, whatever the errors of the others."""
-    rule, path = OneSE(), make_path(values, se)
+    rule, path = OneSE(), errors_path(values, se)
     assert rule.choose(path) == chosen
     assert "at 3" in rule.explain(path)
 
 
-def test_one_still_falling_criterion_is_announced():
-    assert "still falling" in Loo().explain(PATHS["falling"])
-    assert "still falling" in OneSE().explain(PATHS["falling"])
-    assert "still falling" not in Loo().explain(PATHS["valley"])
-    assert "before" in Tol(0.01).explain(PATHS["falling"])
-    assert "within" in Tol(0.5).explain(PATHS["falling"])
+@pytest.mark.parametrize("rule", [Loo(), OneSE(), TCR(), Validation(), CV(), MDL(), AIC(), FPE(), HDAIC()], ids=repr)
+def test_a_criterion_that_still_falls_is_announced(rule):
+    assert "max_atoms=9 reached while" in rule.explain(PATHS["falling"])
+    assert "still falling" in rule.explain(PATHS["falling"])
+    assert "still falling" not in rule.explain(PATHS["flat"])
+    assert "still falling" not in rule.explain(PATHS["nothing"])
+
+
+@pytest.mark.parametrize("rule", [Tol(0.01), TR3(sigma=0.005), TR4(sigma=0.01), TR3(sigma=0.0)], ids=repr)
+def test_a_threshold_that_was_not_reached_is_announced(rule):
+    assert "max_atoms=9 reached before" in rule.explain(PATHS["falling"])
+
+
+@pytest.mark.parametrize("rule", [Tol(0.5), TR2(), TR3(sigma=0.05), TR4(sigma=0.1)], ids=repr)
+def test_a_threshold_that_was_reached_is_announced(rule):
+    assert "within" in rule.explain(PATHS["falling"])
+
+
+def test_a_shorter_path_of_a_fold_is_no_minimum():
+    path = make_path([5, 4, 3, 2, 1], cv=[5, 4, 3, np.nan, np.nan])
+    assert CV().choose(path) == 2
+    assert CV().explain(path) == (
+        "2 atoms: the path of a fold ended there while the cross-validation error was still falling"
+    )
+    assert CV().choose(make_path([5, 4, 3], cv=[5, 1, np.nan])) == 1
+    assert "least there" in CV().explain(make_path([5, 4, 3, 2], cv=[5, 1, 2, np.nan]))
 
 
 @pytest.mark.parametrize(
@@ -199,6 +332,24 @@ def test_one_still_falling_criterion_is_announced():
         lambda: Loo(patience=0),
         lambda: Loo(patience=1.5),
         lambda: OneSE(patience=-1),
+        lambda: MDL(patience=0),
+        lambda: AIC("bic"),
+        lambda: AIC(patience="long"),
+        lambda: TR1(kappa=-1.0),
+        lambda: TR1(bound=0.0),
+        lambda: TR1(kappa=1.0, bound=1.0),
+        lambda: TCR(epsilon=-0.1),
+        lambda: TCR(sigma=-0.1),
+        lambda: TCR(sigma=np.inf),
+        lambda: TR3(sigma=-1.0),
+        lambda: TR4(sigma="0.1"),
+        lambda: TR4(eta=0.0),
+        lambda: TR4(eta=1.0),
+        lambda: PTR(T=0),
+        lambda: PTR(T=-2.0),
+        lambda: CV(folds=1),
+        lambda: CV(folds=2.5),
+        lambda: CV(3) | CV(4),
         lambda: Validation(patience=0),
         lambda: Validation(fraction=0.0),
         lambda: Validation(fraction=1.0),
@@ -217,17 +368,40 @@ def test_wrong_parameters(make):
         make()
 
 
-def test_validation_needs_held_out_rows():
-    path = make_path([3, 2, 1])
-    path.validation = None
-    with pytest.raises(ValueError, match="held-out rows"):
-        Validation().choose(path)
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (Validation(), "held-out rows: fit with it"),
+        (CV(), "fit with it"),
+        (Loo(), "stop='loo' needs the leave-one-out error"),
+        (OneSE(patience=2), "update='orthogonal'"),
+        (TCR(), "stop='mdl', 'validation' or 'cv'"),
+        (TR4(sigma=1.0), "selection='correlation' or 'gain'"),
+        (PTR(), r"give PTR\(T=...\)"),
+    ],
+    ids=repr,
+)
+def test_what_is_missing_is_named(rule, words):
+    path = make_path([3, 2, 1], n_features=None)
+    for ask in (rule.choose, rule.explain):
+        with pytest.raises(ValueError, match=words) as error:
+            ask(path)
+        assert len(str(error.value).splitlines()) == 1
 
 
 def test_the_base_never_fires_and_keeps_everything():
     rule = StoppingRule()
     assert not rule.fired(PATHS["falling"])
     assert rule.choose(PATHS["falling"]) == 4
+
+
+SETTINGS = {"max_atoms": 25, "gamma": 0.5, "alpha": 1e-4}
+FIT_RULES = [
+    *(name for name in BY_NAME if name not in ("validation", "cv")),
+    *(MDL(patience=3), AIC("nair"), Loo(patience=3), TCR(epsilon=0.5), TCR(sigma=0.1, patience=4)),
+    *(TR1(kappa=1e-3), PTR(T=0.9), Tol(0.6), TR3(sigma=0.35), TR4(sigma=0.3), TR4(sigma=0.3, eta=0.5)),
+    *(OneSE() | Tol(0.7), "loo | tol", MDL() | TR3(sigma=0.35) | PTR(2.0)),
+]
 
 
 class TestInAFit:
@@ -240,21 +414,35 @@ class TestInAFit:
         y = np.sin(X[:, 0]) + 0.3 * X[:, 1] + 0.3 * rng.normal(size=80)
         return X[:60], y[:60], X[60:], y[60:]
 
-    @pytest.mark.parametrize(
-        "rule", ["max", "loo", "one-se", Tol(0.6), Loo(patience=3), OneSE() | Tol(0.7), "loo | tol"], ids=str
-    )
+    @pytest.mark.parametrize("rule", FIT_RULES, ids=str)
     def test_before_and_after(self, data, rule):
+        """What a rule keeps of a path that it ended itself, it keeps of the longer path of another fit.
+
+        With patience, it may have ended the loop before a later, deeper minimum; then its choice on the part is the
+        one that it made.
+        """
         X, y, X_new, _ = data
-        settings = {"max_atoms": 25, "gamma": 0.5, "alpha": 1e-4}
-        before = KernelPursuitRegressor(stop=rule, **settings).fit(X, y)
-        after = KernelPursuitRegressor(stop="max", **settings).fit(X, y).select(rule)
-        # A rule with patience ends the loop early: its own choice is then made on the shorter path.
-        expected = as_rule(rule).choose(before.path_)
-        assert before.n_atoms_ == expected
-        if before.path_.n_atoms == after.path_.n_atoms or "patience" not in repr(rule):
+        before = KernelPursuitRegressor(stop=rule, **SETTINGS).fit(X, y)
+        whole = KernelPursuitRegressor(stop="max", **SETTINGS).fit(X, y)
+        rule = as_rule(rule)
+        n = before.path_.n_steps
+        np.testing.assert_array_equal(before.path_.atom, whole.path_.atom[:n])
+        assert before.n_atoms_ == rule.choose(before.path_)
+        assert before.stop_reason_ == rule.explain(before.path_)
+        if n < whole.path_.n_steps:
+            assert rule.fired(before.path_)
+            assert before.path_.end_reason == f"stop={rule.name!r} fired"
+        if "patience" not in repr(rule):
+            after = whole.select(rule)
             assert after.n_atoms_ == before.n_atoms_
             np.testing.assert_array_equal(after.predict(X_new), before.predict(X_new))
-        assert before.stop_reason_.startswith(f"{before.n_atoms_} atom")
+
+    @pytest.mark.parametrize("rule", [TR3(sigma=0.35), TR4(sigma=0.3), PTR(T=0.9), Tol(0.6), MDL(patience=3)], ids=str)
+    def test_rules_that_fire_end_the_loop_early(self, data, rule):
+        X, y, _, _ = data
+        path = KernelPursuitRegressor(stop=rule, **SETTINGS).fit(X, y).path_
+        assert 0 < path.n_steps < 25
+        assert path.end_reason == f"stop={rule.name!r} fired"
 
     @pytest.mark.parametrize("weights", [None, "some"])
     @pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array, np.float32], ids=["dense", "sparse", "float32"])
@@ -276,8 +464,8 @@ class TestInAFit:
         model = KernelPursuitRegressor(stop=Validation(fraction=0.25, patience=None), max_atoms=60, random_state=3)
         path = model.fit(X, y).path_
         assert path.total_weight == 45
-        assert path.n_atoms <= 45
-        assert len(path.validation) == path.n_atoms + 1
+        assert path.n_steps <= 45
+        assert len(path.validation) == path.n_steps + 1
 
     def test_the_end_is_named(self, data):
         X, y, _, _ = data

@@ -26,8 +26,10 @@ def assert_same(got, want, name):
 
 def assert_same_model(got, want):
     """The same path and the same model on it."""
-    for name in ("atom", "cost", "residual_norm", "dof", "loo", "loo_se", "R", "b"):
+    for name in ("atom", "cost", "residual_norm", "dof", "loo", "loo_se", "rcond"):
         assert_same(getattr(got.path_, name), getattr(want.path_, name), name)
+    for k in range(len(want.path_) + 1):
+        assert_same(got.path_.weights(k), want.path_.weights(k), f"weights({k})")
     assert got.path_.skipped == want.path_.skipped
     assert got.path_.end_reason == want.path_.end_reason
     assert (got.n_atoms_, got.stop_reason_) == (want.n_atoms_, want.stop_reason_)

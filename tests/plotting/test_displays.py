@@ -47,7 +47,7 @@ class TestPath:
         model, X, y = chirp
         display = PathDisplay.from_estimator(model)
         path = model.path_
-        np.testing.assert_array_equal(display.k, np.arange(path.n_atoms + 1))
+        np.testing.assert_array_equal(display.k, np.arange(path.n_steps + 1))
         np.testing.assert_allclose(display.loo, np.sqrt(path.loo))
         np.testing.assert_allclose(display.loo_high**2 - display.loo**2, path.loo_se)
         k = model.n_atoms_

@@ -14,8 +14,8 @@ from kernelpursuit.dictionary import Precomputed, as_dictionary
 from kernelpursuit.engine import Engine
 from kernelpursuit.kernels import RBF, Matern52
 from kernelpursuit.pursuit.basis import DEPENDENT
+from kernelpursuit.pursuit.fits import OrthogonalFit, Outcome
 from kernelpursuit.pursuit.penalty import resolve_penalty
-from kernelpursuit.pursuit.state import PursuitState
 
 EPS = np.finfo(float).eps
 RATIO = 30.0  # LAPACK's own threshold
@@ -31,7 +31,7 @@ def run(dictionary, X, y, *, order=None, penalty=None, alpha=0.0, weights=None, 
     root = np.ones(n) if weights is None else np.sqrt(weights)
     fixed = root[None, :] if intercept else np.empty((0, n))
     order = np.arange(resolved.n_atoms) if order is None else order
-    state = PursuitState(engine, (y * root)[None, :], penalty, resolved.n_atoms, fixed)
+    state = OrthogonalFit(engine, (y * root)[None, :], penalty, resolved.n_atoms, fixed)
     for j in order:
         state.add(state.examine(np.array([j])), 0)
     columns = np.vstack([fixed, engine.columns(np.array(state.atoms, dtype=int))]).T
@@ -164,7 +164,7 @@ def test_smooth_gram_matrices(kernel, penalty, alpha, intercept, rng):
     assert residual_ratio(state, columns) < RATIO
     assert factor_ratio(state, columns) < RATIO
     # In the coordinates of the penalty, whatever it is:
-    products = state.basis.vectors @ state.basis.vectors.T
+    products = state.basis.V @ state.basis.V.T + state.basis.T @ state.basis.T.T
     assert np.abs(products - np.eye(state.basis.size)).max() < 100 * EPS
     # Without entries between atoms, L is exact in T'LT; with them, so much of the rounding of its factor shows.
     shows = RATIO * amplification(state) if penalty == "rkhs" else 1000.0
@@ -199,6 +199,6 @@ def test_exact_scores_are_what_the_cost_drops_by(rng):
     shortlist = state.examine(np.arange(5, 12))
     before = state.cost()
     promised = shortlist.u[0, 3] ** 2 / shortlist.a[3]
-    assert state.add(shortlist, 3)
+    assert state.add(shortlist, 3) is Outcome.ADDED
     assert before - state.cost() == pytest.approx(promised, rel=1e-10)
     assert state.atoms[-1] == 8

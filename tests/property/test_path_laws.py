@@ -59,7 +59,7 @@ def assert_same_path(path, other, rtol=1e-9):
 
 def predictions(path, X, new, gamma):
     K = np.exp(-gamma * ((new[:, None, :] - X[path.atom]) ** 2).sum(axis=-1))
-    return K @ path.coef(path.n_atoms) + path.intercept(path.n_atoms)
+    return K @ path.coef(path.n_steps) + path.intercept(path.n_steps)
 
 
 @given(problems(), settings_of_a_fit, st.integers(1, 5), st.sampled_from([None, 3]))
@@ -67,7 +67,7 @@ def test_prefix(problem, settings, k, kappa):
     """The path to k atoms is the beginning of every longer one."""
     settings |= {"candidates": kappa or "all", "random_state": 5}
     longer, shorter = fit(*problem, max_atoms=8, **settings), fit(*problem, max_atoms=k, **settings)
-    k = shorter.n_atoms
+    k = shorter.n_steps
     np.testing.assert_array_equal(shorter.atom, longer.atom[:k])
     for name in CRITERIA:
         np.testing.assert_allclose(getattr(shorter, name), getattr(longer, name)[: k + 1], rtol=1e-13)
@@ -103,7 +103,7 @@ def test_target_scaling_by_a_power_of_two_is_exact(problem, settings, exponent, 
     factor = np.ldexp(-1.0 if negative else 1.0, exponent)
     path, scaled = fit(X, Y, weights, **settings), fit(X, Y * factor, weights, **settings)
     np.testing.assert_array_equal(scaled.atom, path.atom)
-    np.testing.assert_array_equal(scaled.weights(scaled.n_atoms), path.weights(path.n_atoms) * factor)
+    np.testing.assert_array_equal(scaled.weights(scaled.n_steps), path.weights(path.n_steps) * factor)
     np.testing.assert_array_equal(scaled.residual_norm, path.residual_norm * abs(factor))
     for name in ("cost", "loo", "loo_se"):
         np.testing.assert_array_equal(getattr(scaled, name), getattr(path, name) * factor**2)
@@ -115,7 +115,7 @@ def test_target_scaling(problem, settings, factor):
     X, Y, weights = problem
     path, scaled = fit(X, Y, weights, **settings), fit(X, Y * factor, weights, **settings)
     np.testing.assert_array_equal(scaled.atom, path.atom)
-    np.testing.assert_allclose(scaled.weights(scaled.n_atoms) / factor, path.weights(path.n_atoms), rtol=1e-8)
+    np.testing.assert_allclose(scaled.weights(scaled.n_steps) / factor, path.weights(path.n_steps), rtol=1e-8)
     for name in ("cost", "loo", "loo_se"):
         np.testing.assert_allclose(getattr(scaled, name) / factor / factor, getattr(path, name), rtol=1e-10)
 
@@ -126,7 +126,7 @@ def test_target_shift_moves_the_intercept_alone(problem, settings, shift):
     settings |= {"fit_intercept": True}
     path, shifted = fit(X, Y, weights, **settings), fit(X, Y + shift, weights, **settings)
     assert_same_path(path, shifted, rtol=1e-8)
-    k = path.n_atoms
+    k = path.n_steps
     np.testing.assert_allclose(shifted.coef(k), path.coef(k), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(shifted.intercept(k) - shift, path.intercept(k), rtol=1e-6, atol=1e-8)
 
@@ -150,7 +150,7 @@ def test_a_duplicated_row_is_a_row_of_weight_two(problem, settings, again, by_sc
     )
     assert_same_path(weighted, repeated, rtol=1e-8)
     np.testing.assert_allclose(
-        repeated.weights(repeated.n_atoms), weighted.weights(weighted.n_atoms), rtol=1e-6, atol=1e-8
+        repeated.weights(repeated.n_steps), weighted.weights(weighted.n_steps), rtol=1e-6, atol=1e-8
     )
 
 
@@ -188,7 +188,7 @@ def test_cost_never_rises(problem, settings, max_atoms):
     assert (steps > -1e-12).all()
     assert (steps < 1 + 1e-10).all()
     assert (path.loo * path.total_weight >= path.target_residual.mean(axis=1) * (1 - 1e-12)).all()
-    assert len(set(path.atom)) == path.n_atoms
+    assert len(set(path.atom)) == path.n_steps
 
 
 @pytest.mark.parametrize("alpha", [1e-12, 1e-6, 1.0])
@@ -235,7 +235,7 @@ def assert_same_bits(path, other):
     if _native.BACKEND == "native":
         for name in CRITERIA:
             np.testing.assert_array_equal(getattr(path, name), getattr(other, name), err_msg=name)
-        np.testing.assert_array_equal(path.coef(path.n_atoms), other.coef(other.n_atoms))
+        np.testing.assert_array_equal(path.coef(path.n_steps), other.coef(other.n_steps))
 
 
 @pytest.mark.parametrize("float64_up_to", [10**9, 0], ids=["float64", "float32"])
@@ -293,7 +293,7 @@ class TestDependentAtoms:
         for selection in ("gain", "correlation", "random"):
             settings = {"kernel": "precomputed", "selection": selection, "penalty": None, "random_state": 0}
             path = fit(D, y, None, 6, **settings)
-            assert path.n_atoms == 5
+            assert path.n_steps == 5
             assert path.atom.tolist() == list(dict.fromkeys(path.atom.tolist()))
             assert path.end_reason == "every atom left is numerically dependent on the picked ones"
             (missing,) = set(range(6)) - set(path.atom)
@@ -311,7 +311,7 @@ class TestDependentAtoms:
         y = X[:, 0] + rng.normal(size=25)
         settings = {"kernel": "linear", "gamma": 1.0, "selection": selection, "penalty": penalty, "alpha": 1e-3}
         path = fit(X, y, None, 25, candidates=kappa, random_state=1, **settings)
-        assert path.n_atoms == 2
+        assert path.n_steps == 2
         assert not set(path.atom) & {atom for _, atom in path.skipped}
         assert len({atom for _, atom in path.skipped}) == len(path.skipped)
         assert "dependent" in path.end_reason or "lowers the cost" in path.end_reason
@@ -337,7 +337,7 @@ class TestDependentAtoms:
         assert exact.end_reason == "the residual is zero to rounding"
         other = np.linalg.svd(D)[0][:, -1]
         useless = fit(D, other, None, 4, kernel="precomputed", penalty=None)
-        assert useless.n_atoms == 0
+        assert useless.n_steps == 0
         assert useless.end_reason == "no atom lowers the cost any more"
 
 
@@ -386,6 +386,6 @@ def test_staged_predictions_are_the_models_along_the_path(problem, settings):
     X, Y, weights = problem
     model = KernelPursuitRegressor(max_atoms=5, stop="max", **settings).fit(X, Y, sample_weight=weights)
     staged = list(model.staged_predict(X))
-    assert len(staged) == model.path_.n_atoms + 1
+    assert len(staged) == model.path_.n_steps + 1
     for k, prediction in enumerate(staged):
         np.testing.assert_allclose(prediction, model.at(k).predict(X), rtol=1e-8, atol=1e-8)

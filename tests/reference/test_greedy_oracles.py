@@ -256,7 +256,7 @@ class TestIllConditioned:
         picks = greedy(model, 12, Model.gain)
         assert picks.n_clear >= 5
         assert path.atom[: picks.n_clear].tolist() == picks.atoms[: picks.n_clear]
-        for k in range(path.n_atoms + 1):
+        for k in range(path.n_steps + 1):
             assert path.cost[k] == pytest.approx(model.cost(path.atom[:k].tolist()), rel=1e-7)
 
 

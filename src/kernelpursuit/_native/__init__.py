@@ -27,16 +27,32 @@ is imported, and ``KERNELPURSUIT_ISA`` lowers the instruction set of the native 
 """
 
 from kernelpursuit._native.backend import BACKEND, ISA, max_threads, warn_once_if_slow
-from kernelpursuit._native.operations import KINDS, block, matvec, rmatvec, sqnorms, stored_rmatvec, sweep
+from kernelpursuit._native.operations import (
+    KINDS,
+    absorb,
+    block,
+    criteria,
+    examine,
+    matvec,
+    rmatvec,
+    rotate,
+    sqnorms,
+    stored_rmatvec,
+    sweep,
+)
 
 __all__ = [
     "BACKEND",
     "ISA",
     "KINDS",
+    "absorb",
     "block",
+    "criteria",
+    "examine",
     "matvec",
     "max_threads",
     "rmatvec",
+    "rotate",
     "sqnorms",
     "stored_rmatvec",
     "sweep",

@@ -156,37 +156,23 @@ void sum_over_rows(Run& run, Index n, Index m, Index width, Index atoms, double*
     total.copy_to(out);
 }
 
+// Products of atoms with vectors, and with `squares` their squared norms as one more row of `out`; no weights are ones.
 template <class T>
-void rmatvec(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Matrix<double> V,
-             Output<double> out, int threads) {
+void rmatvec(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Matrix<double> V, bool squares,
+             Vector<double> weights, Output<double> out, int threads) {
     const Kernel kernel = kernel_of(kind, p0, p1);
-    const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), q = V.shape(0), atoms = task_atoms(d, q);
+    const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), q = V.shape(0), width = q + squares;
+    const Index atoms = task_atoms(d, width);
     const T *x = X.data(), *c = C.data();
-    const double* v = V.data();
+    const double *v = V.data(), *w = weights.shape(0) ? weights.data() : nullptr;
     double* target = out.data();
     const Tiles<T>& tiles = current.tiles<T>();
     nb::gil_scoped_release nogil;
-    Run run(threads, double(n) * m * (d + 10 + q));
-    run.reserve(scratch_bytes(d, sizeof(T), atoms * q * lanes));
-    sum_over_rows(run, n, m, q, atoms, target, [&](Index i, Index rows, Index j, Index count, double* sums, void* scratch) {
-        tiles.rmatvec(kernel, x + i * d, rows, d, c + j * d, count, v + i, q, n, sums, m, scratch);
-    });
-}
-
-template <class T>
-void sqnorms(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Vector<double> weights,
-             Output<double> out, int threads) {
-    const Kernel kernel = kernel_of(kind, p0, p1);
-    const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), atoms = task_atoms(d, 1);
-    const T *x = X.data(), *c = C.data();
-    const double* w = weights.shape(0) ? weights.data() : nullptr;
-    double* target = out.data();
-    const Tiles<T>& tiles = current.tiles<T>();
-    nb::gil_scoped_release nogil;
-    Run run(threads, double(n) * m * (d + 10));
-    run.reserve(scratch_bytes(d, sizeof(T), atoms * lanes));
-    sum_over_rows(run, n, m, 1, atoms, target, [&](Index i, Index rows, Index j, Index count, double* sums, void* scratch) {
-        tiles.sqnorms(kernel, x + i * d, rows, d, c + j * d, count, w ? w + i : nullptr, sums, scratch);
+    Run run(threads, double(n) * m * (d + 10 + width));
+    run.reserve(scratch_bytes(d, sizeof(T), atoms * width * lanes));
+    sum_over_rows(run, n, m, width, atoms, target, [&](Index i, Index rows, Index j, Index count, double* sums, void* scratch) {
+        tiles.rmatvec(kernel, x + i * d, rows, d, c + j * d, count, v + i, q, n, squares, w ? w + i : nullptr, sums, m,
+                      scratch);
     });
 }
 
@@ -226,6 +212,101 @@ double sweep(Matrix<double> V, Vector<double> p, Output<double> z, Output<double
     return sums.back();
 }
 
+// What a new direction v changes: left -= sign b v' and leverage += sign v^2. Fills squares[t] with the squared length
+// that is left of every target.
+void absorb(Output<double> left, Vector<double> v, Vector<double> b, double sign, Output<double> leverage,
+            Output<double> squares, int threads) {
+    const Index targets = left.shape(0), n = left.shape(1), chunks = parts(n, chunk_rows);
+    double *l = left.data(), *h = leverage.data(), *out = squares.data();
+    const double *direction = v.data(), *given = b.data();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * (2 + 3 * targets));
+    std::vector<double> partial(chunks * targets);
+    run(chunks, [&](Index task, int, void*) {
+        const Index begin = task * chunk_rows, end = std::min(begin + chunk_rows, n);
+        for (Index i = begin; i < end; ++i) h[i] += sign * direction[i] * direction[i];
+        for (Index t = 0; t < targets; ++t) {
+            const double factor = sign * given[t];
+            double lane_sums[lanes] = {};
+            for (Index i = begin; i < end; ++i) {
+                double& value = l[t * n + i];
+                value -= factor * direction[i];
+                lane_sums[i % lanes] += value * value;
+            }
+            for (double part : lane_sums) partial[task * targets + t] += part;
+        }
+    });
+    OrderedSum total(targets);
+    for (Index task = 0; task < chunks; ++task) total.add(partial.data() + task * targets);
+    total.copy_to(out);
+}
+
+// Criteria of a least-squares fit. With e = residual / (1 - h / max(w, 1)) + shift, w = 1 without weights, fills
+// out[t] with the sum of squares of residual + moved for every target, then with the sum of h, the least
+// 1 - h / max(w, 1), the mean over targets of e^2 summed over rows, and sum w (mean of e^2 / w - that / total)^2.
+void criteria(Matrix<double> residual, Vector<double> leverage, Vector<double> weights, Matrix<double> moved,
+              Matrix<double> shift, double total, Output<double> out, int threads) {
+    const Index targets = residual.shape(0), n = residual.shape(1), chunks = parts(n, chunk_rows), size = targets + 2;
+    const double *r = residual.data(), *h = leverage.data(), *w = weights.shape(0) ? weights.data() : nullptr;
+    const double *m = moved.shape(0) ? moved.data() : nullptr, *s = shift.shape(0) ? shift.data() : nullptr;
+    double* result = out.data();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * (8 + 4 * targets));
+    std::vector<double> partial(chunks * size), least(chunks, 1.0);
+    std::vector<double> errors(n);
+    run(chunks, [&](Index task, int, void*) {
+        const Index begin = task * chunk_rows, end = std::min(begin + chunk_rows, n);
+        double* sums = partial.data() + task * size;
+        for (Index i = begin; i < end; ++i) {
+            const double left = 1.0 - (w && w[i] > 1.0 ? h[i] / w[i] : h[i]);
+            double squares = 0;
+            for (Index t = 0; t < targets; ++t) {
+                const double value = r[t * n + i], predicted = m ? value + m[t * n + i] : value;
+                const double without = value / left + (s ? s[t * n + i] : 0.0);
+                sums[t] += predicted * predicted;
+                squares += without * without;
+            }
+            errors[i] = squares / double(targets);
+            sums[targets] += h[i];
+            sums[targets + 1] += errors[i];
+            least[task] = std::min(least[task], left);
+        }
+    });
+    OrderedSum sum(size);
+    for (Index task = 0; task < chunks; ++task) sum.add(partial.data() + task * size);
+    std::vector<double> sums(size);
+    sum.copy_to(sums.data());
+    std::copy(sums.begin(), sums.end() - 1, result);
+    result[targets + 1] = *std::min_element(least.begin(), least.end());
+    result[targets + 2] = sums.back();
+    const double mean = sums.back() / total;
+    run(chunks, [&](Index task, int, void*) {
+        double spread = 0;
+        for (Index i = task * chunk_rows; i < std::min((task + 1) * chunk_rows, n); ++i) {
+            const double weight = w ? w[i] : 1.0, from_mean = errors[i] / weight - mean;
+            spread += weight * from_mean * from_mean;
+        }
+        partial[task] = spread;
+    });
+    OrderedSum spread(1);
+    for (Index task = 0; task < chunks; ++task) spread.add(partial.data() + task);
+    spread.copy_to(result + targets + 3);
+}
+
+// Turns neighbouring rows of V by Givens rotations, one after the other, in place.
+void rotate(Output<double> V, Vector<double> cosines, Vector<double> sines, int threads) {
+    const Index m = V.shape(0), n = V.shape(1);
+    double* v = V.data();
+    const double *c = cosines.data(), *s = sines.data();
+    const Tiles<double>& tiles = current.tiles<double>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * m * 4);
+    run(parts(n, chunk_rows), [&](Index task, int, void*) {
+        const Index i = task * chunk_rows;
+        tiles.rotate(v + i, n, std::min(chunk_rows, n - i), m, c, s);
+    });
+}
+
 template <class T>
 void matvec(const std::string& kind, double p0, double p1, Matrix<T> X, Matrix<T> C, Matrix<double> coef,
             Output<double> out, int threads) {
@@ -254,8 +335,8 @@ template <class T>
 void bind(nb::module_& module) {
     module.def("block", &block<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "out"_a, "n_threads"_a);
     module.def("matvec", &matvec<T>, "kind"_a, "p0"_a, "p1"_a, "X"_a, "C"_a, "coef"_a, "out"_a, "n_threads"_a);
-    module.def("rmatvec", &rmatvec<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "V"_a, "out"_a, "n_threads"_a);
-    module.def("sqnorms", &sqnorms<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "weights"_a, "out"_a, "n_threads"_a);
+    module.def("rmatvec", &rmatvec<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "V"_a, "squares"_a,
+               "weights"_a, "out"_a, "n_threads"_a);
     module.def("stored_rmatvec", &stored_rmatvec<T>, "block"_a, "V"_a, "out"_a, "n_threads"_a);
 }
 
@@ -267,6 +348,10 @@ NB_MODULE(_core, module) {
     kp::bind<float>(module);
     kp::bind<double>(module);
     module.def("sweep", &kp::sweep, "V"_a, "p"_a, "z"_a, "after"_a, "n_threads"_a);
+    module.def("absorb", &kp::absorb, "left"_a, "v"_a, "b"_a, "sign"_a, "leverage"_a, "squares"_a, "n_threads"_a);
+    module.def("criteria", &kp::criteria, "residual"_a, "leverage"_a, "weights"_a, "moved"_a, "shift"_a, "total"_a, "out"_a,
+               "n_threads"_a);
+    module.def("rotate", &kp::rotate, "V"_a, "cosines"_a, "sines"_a, "n_threads"_a);
     module.def("max_threads", &kp::max_threads);
     module.def("isas", &kp::isas);
     module.def("use_isa", &kp::use_isa, "name"_a);

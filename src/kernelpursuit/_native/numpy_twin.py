@@ -100,20 +100,29 @@ def matvec(kind: str, p0: float, p1: float, X: Array, C: Array, coef: Array, out
         out[rows] += values.T.astype(np.float64) @ coef[atoms]
 
 
-def rmatvec(kind: str, p0: float, p1: float, C: Array, X: Array, V: Array, out: Array, n_threads: int) -> None:
-    """Fill ``out[t, j] = sum_i k(x_i, c_j) V[t, i]``."""
+def rmatvec(
+    kind: str,
+    p0: float,
+    p1: float,
+    C: Array,
+    X: Array,
+    V: Array,
+    squares: bool,
+    weights: Array,
+    out: Array,
+    n_threads: int,
+) -> None:
+    """Fill ``out[t, j] = sum_i k(x_i, c_j) V[t, i]``, and one more row with ``sum_i w_i k(x_i, c_j)^2`` if `squares`.
+
+    No weights are weights of 1.
+    """
     out[:] = 0.0
     for rows, atoms in _tiles(len(X), len(C)):
-        _add_products(_values(kind, p0, p1, C[atoms], X[rows]), V[:, rows], out[:, atoms])
-
-
-def sqnorms(kind: str, p0: float, p1: float, C: Array, X: Array, weights: Array, out: Array, n_threads: int) -> None:
-    """Fill ``out[j] = sum_i w_i k(x_i, c_j)^2``; no weights are weights of 1."""
-    out[:] = 0.0
-    for rows, atoms in _tiles(len(X), len(C)):
-        values = _values(kind, p0, p1, C[atoms], X[rows]).astype(np.float64)
-        values *= values
-        out[atoms] += values @ weights[rows] if len(weights) else values.sum(axis=1)
+        values = _values(kind, p0, p1, C[atoms], X[rows]).astype(np.float64, copy=False)
+        _add_products(values, V[:, rows], out[: len(V), atoms])
+        if squares:
+            values = values * values
+            out[-1, atoms] += values @ weights[rows] if len(weights) else values.sum(axis=1)
 
 
 def stored_rmatvec(block: Array, V: Array, out: Array, n_threads: int) -> None:
@@ -142,3 +151,39 @@ def sweep(V: Array, p: Array, z: Array, after: Array, n_threads: int) -> float:
         after += V[:, rows] @ part
         squared += float(part @ part)
     return squared
+
+
+def rotate(V: Array, cosines: Array, sines: Array, n_threads: int) -> None:
+    """Turn rows t and t + 1 of `V` by the t-th rotation, one after the other, in place."""
+    for t, (c, s) in enumerate(zip(cosines, sines)):
+        V[t : t + 2] = np.array([[c, s], [-s, c]]) @ V[t : t + 2]
+
+
+def absorb(left: Array, v: Array, b: Array, sign: float, leverage: Array, squares: Array, n_threads: int) -> None:
+    """Let ``left -= sign b v'`` and ``leverage += sign v^2``; fill `squares` with the squared lengths of `left`."""
+    left -= np.outer(sign * b, v)
+    leverage += sign * np.square(v)
+    squares[:] = np.einsum("ij,ij->i", left, left)
+
+
+def criteria(
+    residual: Array,
+    leverage: Array,
+    weights: Array,
+    moved: Array,
+    shift: Array,
+    total: float,
+    out: Array,
+    n_threads: int,
+) -> None:
+    """Fill `out` with sums of squares by target, degrees of freedom, least 1 - h, and sum and spread of e^2."""
+    n_targets = len(residual)
+    w = weights if len(weights) else np.ones(len(leverage))
+    left = 1.0 - leverage / np.maximum(w, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        without = residual / left + (shift if len(shift) else 0.0)
+        predicted = residual + (moved if len(moved) else 0.0)
+        errors = np.square(without).mean(axis=0)
+        out[:n_targets] = np.einsum("ij,ij->i", predicted, predicted)
+        out[n_targets:] = leverage.sum(), left.min(), errors.sum(), 0.0
+        out[-1] = w @ np.square(errors / w - errors.sum() / total)

@@ -149,13 +149,7 @@ def rmatvec(
         ``sum_i k(x_i, c_j) V[t, i]``, in O(m n (d + q)) time; in C++ the same bits as
         `stored_rmatvec` of `block` gives.
     """
-    kind, p0, p1 = _check_kernel(kernel)
-    x, c = _check_pair(X, C)
-    v = _check_matrix("V", V, double=True)
-    _check_length("V", "columns", v.shape[1], len(x))
-    out = np.empty((len(v), len(c)))
-    implementation.rmatvec(kind, p0, p1, c, x, v, out, resolve_threads(n_threads))
-    return out
+    return _products(kernel, C, X, V, False, None, n_threads)
 
 
 def sqnorms(
@@ -175,18 +169,52 @@ def sqnorms(
     float64 array of shape (m,)
         ``sum_i w_i k(x_i, c_j)^2``, in O(m n d) time.
     """
+    return _products(kernel, C, X, None, True, weights, n_threads)[0]
+
+
+def examine(
+    kernel: Kernel,
+    C: ArrayLike,
+    X: ArrayLike,
+    V: ArrayLike,
+    weights: ArrayLike | None = None,
+    n_threads: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute what `rmatvec` and `sqnorms` do, bit by bit, from one evaluation of the kernel."""
+    both = _products(kernel, C, X, V, True, weights, n_threads)
+    return both[:-1], both[-1]
+
+
+def _products(
+    kernel: Kernel,
+    C: ArrayLike,
+    X: ArrayLike,
+    V: ArrayLike | None,
+    squares: bool,
+    weights: ArrayLike | None,
+    n_threads: int | None,
+) -> NDArray[np.float64]:
+    """Products with vectors, and the squared norms as one more row."""
     kind, p0, p1 = _check_kernel(kernel)
     x, c = _check_pair(X, C)
-    w = np.empty(0)
-    if weights is not None:
-        w = np.asarray(weights)
-        if w.ndim != 1 or w.dtype.kind not in "fiub":
-            raise ValueError("weights must be a vector of real numbers; give one for each row of X.")
-        w = np.require(w, np.float64, ["C", "A"])
-        _check_length("weights", "entries", len(w), len(x))
-    out = np.empty(len(c))
-    implementation.sqnorms(kind, p0, p1, c, x, w, out, resolve_threads(n_threads))
+    v = np.empty((0, len(x))) if V is None else _check_matrix("V", V, double=True)
+    _check_length("V", "columns", v.shape[1], len(x))
+    w = _check_weights(weights, len(x))
+    out = np.empty((len(v) + squares, len(c)))
+    implementation.rmatvec(kind, p0, p1, c, x, v, squares, w, out, resolve_threads(n_threads))
     return out
+
+
+def _check_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    """Return weights as float64, one for each row; none at all for None."""
+    if weights is None:
+        return np.empty(0)
+    w = np.asarray(weights)
+    if w.ndim != 1 or w.dtype.kind not in "fiub":
+        raise ValueError("weights must be a vector of real numbers; give one for each row of X.")
+    w = np.require(w, np.float64, ["C", "A"])
+    _check_length("weights", "entries", len(w), n_rows)
+    return w
 
 
 def stored_rmatvec(block: ArrayLike, V: ArrayLike, n_threads: int | None = None) -> NDArray[np.float64]:
@@ -246,3 +274,120 @@ def sweep(
     p = np.ascontiguousarray(p, dtype=np.float64)
     squared = implementation.sweep(v, p, z, after, resolve_threads(n_threads))
     return after, squared
+
+
+def rotate(
+    V: NDArray[np.float64],
+    cosines: NDArray[np.float64],
+    sines: NDArray[np.float64],
+    n_threads: int | None = None,
+) -> None:
+    """Turn neighbouring rows by Givens rotations, one after the other, in place.
+
+    Parameters
+    ----------
+    V : float64 array of shape (m, n)
+        Rows, C-contiguous and writable; changed in place.
+    cosines, sines : arrays of shape (m - 1,)
+        For t = 0, 1, ..., rows t and t + 1 become ``c V_t + s V_{t+1}`` and ``c V_{t+1} - s V_t``.
+    n_threads : int, optional
+        All that `max_threads` allows by default.
+
+    Notes
+    -----
+    V is read and written once, in O(m n) time.
+    """
+    if V.dtype != np.float64 or V.ndim != 2 or not (V.flags.c_contiguous and V.flags.writeable):
+        raise ValueError("V must be a writable, C-contiguous float64 matrix, since it is changed in place.")
+    c, s = (np.require(a, np.float64, ["C", "A"]) for a in (cosines, sines))
+    for name, angles in (("cosines", c), ("sines", s)):
+        _check_length(name, "entries", len(angles), max(len(V) - 1, 0))
+    implementation.rotate(V, c, s, resolve_threads(n_threads))
+
+
+def absorb(
+    left: NDArray[np.float64],
+    v: NDArray[np.float64],
+    b: NDArray[np.float64],
+    leverage: NDArray[np.float64],
+    sign: int = 1,
+    n_threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Take a direction into a least-squares fit (or, with `sign=-1`, out of it), in place.
+
+    Parameters
+    ----------
+    left : float64 array of shape (q, n)
+        What is left of every target; becomes ``left - sign b v'``.
+    v : float64 array of shape (n,)
+        The direction.
+    b : float64 array of shape (q,)
+        How much of it each target takes.
+    leverage : float64 array of shape (n,)
+        Becomes ``leverage + sign v^2``.
+    sign : {1, -1}
+        Whether the direction comes or goes.
+    n_threads : int, optional
+        All that `max_threads` allows by default.
+
+    Returns
+    -------
+    float64 array of shape (q,)
+        Squared lengths of what is left.
+    """
+    for name, array in (("left", left), ("leverage", leverage)):
+        if array.dtype != np.float64 or not (array.flags.c_contiguous and array.flags.writeable):
+            raise ValueError(f"{name} must be a writable, C-contiguous float64 array, since it is changed in place.")
+    v, b = (np.require(array, np.float64, ["C", "A"]) for array in (v, b))
+    _check_length("b", "entries", len(b), len(left))
+    _check_length("v", "entries", len(v), left.shape[1])
+    _check_length("leverage", "entries", len(leverage), left.shape[1])
+    squares = np.empty(len(left))
+    implementation.absorb(left, v, b, float(sign), leverage, squares, resolve_threads(n_threads))
+    return squares
+
+
+def criteria(
+    residual: NDArray[np.float64],
+    leverage: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+    moved: NDArray[np.float64] | None = None,
+    shift: NDArray[np.float64] | None = None,
+    n_threads: int | None = None,
+) -> tuple[NDArray[np.float64], float, float, float, float]:
+    """Compute what the criteria of a least-squares fit need, in one pass over its residuals and leverages.
+
+    Parameters
+    ----------
+    residual : array of shape (q, n)
+        Residuals, times the root of the weights.
+    leverage : array of shape (n,)
+        Leverages h.
+    weights : array of shape (n,), optional
+        Weights of the rows; 1 by default.
+    moved, shift : arrays of shape (q, n), optional
+        What is added to the residuals, and to the leave-one-out residuals; nothing by default.
+    n_threads : int, optional
+        All that `max_threads` allows by default.
+
+    Returns
+    -------
+    squares : array of shape (q,)
+        Sums of squared residuals.
+    dof, least : float
+        Sum of the leverages, and the least ``1 - h / max(w, 1)``.
+    loo, spread : float
+        With ``e = residual / (1 - h / max(w, 1))``: the weighted mean over rows of the mean of e^2 over targets, and
+        the weighted mean of its squared distance from there.
+    """
+    residual = _check_matrix("residual", residual, double=True)
+    n_rows = residual.shape[1]
+    _check_length("leverage", "entries", len(leverage), n_rows)
+    w, none = _check_weights(weights, n_rows), np.empty((0, n_rows))
+    moved, shift = (none if array is None else _check_matrix("moved", array, double=True) for array in (moved, shift))
+    total = float(w.sum()) if len(w) else float(n_rows)
+    out = np.empty(len(residual) + 4)
+    leverage = np.require(leverage, np.float64, ["C", "A"])
+    implementation.criteria(residual, leverage, w, moved, shift, total, out, resolve_threads(n_threads))
+    dof, least, loo, spread = map(float, out[len(residual) :])
+    return out[: len(residual)], dof, least, loo / total, spread / total

@@ -126,40 +126,41 @@ KP_INLINE double tree(const double* s) {
 
 template <class T>
 void rmatvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, const double* V, Index q, Index ldv,
-             double* sums, Index lds, void* scratch) {
+             bool squares, const double* w, double* sums, Index lds, void* scratch) {
     const Scratch<T> s(scratch, d);
-    const Index stride = q * lanes;
+    const Index width = q + squares, stride = width * lanes;
     for (Index i = 0; i < m * stride; ++i) s.sums[i] = 0;
     for_values(kernel, X, n, d, C, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
+        double* target = s.sums + j * stride;
         for (Index t = 0; t < q; ++t)
-            add_group(values, ld, rows, atoms, TimesVector{V + t * ldv + i}, s.sums + j * stride + t * lanes, stride);
+            add_group(values, ld, rows, atoms, TimesVector{V + t * ldv + i}, target + t * lanes, stride);
+        if (squares && w)
+            add_group(values, ld, rows, atoms, TimesWeighted{w + i}, target + q * lanes, stride);
+        else if (squares)
+            add_group(values, ld, rows, atoms, TimesItself{}, target + q * lanes, stride);
     });
-    for (Index t = 0; t < q; ++t)
+    for (Index t = 0; t < width; ++t)
         for (Index j = 0; j < m; ++j) sums[t * lds + j] = tree(s.sums + j * stride + t * lanes);
 }
 
-template <class T>
-void sqnorms(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, const double* w, double* sums,
-             void* scratch) {
-    const Scratch<T> s(scratch, d);
-    for (Index i = 0; i < m * lanes; ++i) s.sums[i] = 0;
-    for_values(kernel, X, n, d, C, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
-        if (w)
-            add_group(values, ld, rows, atoms, TimesWeighted{w + i}, s.sums + j * lanes, lanes);
-        else
-            add_group(values, ld, rows, atoms, TimesItself{}, s.sums + j * lanes, lanes);
-    });
-    for (Index j = 0; j < m; ++j) sums[j] = tree(s.sums + j * lanes);
-}
+// Vectors and rows that a group of stored atoms is multiplied with while its values stay in a level-1 cache.
+constexpr Index stored_vectors = 16, stored_rows = 256;
 
 template <class T>
 void stored(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, double* sums, Index lds) {
     for (Index j = 0; j < m; j += group) {
         const Index atoms = m - j < group ? m - j : group;
-        for (Index t = 0; t < q; ++t) {
-            double s[group * lanes] = {};
-            add_group(block + j * ldb, ldb, n, atoms, TimesVector{V + t * ldv}, s, lanes);
-            for (Index a = 0; a < atoms; ++a) sums[t * lds + j + a] = tree(s + a * lanes);
+        for (Index first = 0; first < q; first += stored_vectors) {
+            const Index vectors = q - first < stored_vectors ? q - first : stored_vectors;
+            double s[stored_vectors * group * lanes] = {};
+            for (Index i = 0; i < n; i += stored_rows) {
+                const Index rows = n - i < stored_rows ? n - i : stored_rows;
+                for (Index t = 0; t < vectors; ++t)
+                    add_group(block + j * ldb + i, ldb, rows, atoms, TimesVector{V + (first + t) * ldv + i},
+                              s + t * group * lanes, lanes);
+            }
+            for (Index t = 0; t < vectors; ++t)
+                for (Index a = 0; a < atoms; ++a) sums[(first + t) * lds + j + a] = tree(s + (t * group + a) * lanes);
         }
     }
 }
@@ -205,6 +206,22 @@ void sweep(const T* V, Index ldv, Index n, Index m, const double* p, double* z, 
 }
 
 template <class T>
+void rotate(T* V, Index ldv, Index n, Index m, const double* c, const double* s) {
+    // A row is written by one rotation and read by the next: few enough columns, and it is still in cache.
+    for (Index i = 0; i < n; i += sweep_rows) {
+        const Index rows = n - i < sweep_rows ? n - i : sweep_rows;
+        for (Index t = 0; t + 1 < m; ++t) {
+            T *upper = V + t * ldv + i, *lower = upper + ldv;
+            for (Index r = 0; r < rows; ++r) {
+                const double a = upper[r], b = lower[r];
+                upper[r] = T(c[t] * a + s[t] * b);
+                lower[r] = T(c[t] * b - s[t] * a);
+            }
+        }
+    }
+}
+
+template <class T>
 void matvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, const double* coef, Index q, double* out,
             void* scratch) {
     const Scratch<T> s(scratch, d);
@@ -237,9 +254,9 @@ void matvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, co
 
 }  // namespace
 
-const Tiles<float> tiles_f32 = {block<float>, rmatvec<float>, sqnorms<float>, matvec<float>, stored<float>,
-                                sweep<float>};
-const Tiles<double> tiles_f64 = {block<double>, rmatvec<double>, sqnorms<double>, matvec<double>, stored<double>,
-                                 sweep<double>};
+const Tiles<float> tiles_f32 = {block<float>, rmatvec<float>, matvec<float>, stored<float>,
+                                sweep<float>, rotate<float>};
+const Tiles<double> tiles_f64 = {block<double>, rmatvec<double>, matvec<double>, stored<double>,
+                                 sweep<double>, rotate<double>};
 
 }  // namespace kp::KP_ISA

@@ -30,12 +30,10 @@ template <class T>
 struct Tiles {
     // out[j * ldo + i] = k(x_i, c_j)
     void (*block)(Kernel, const T* X, Index n, Index d, const T* C, Index m, T* out, Index ldo, void* scratch);
-    // sums[t * lds + j] = sum_i k(x_i, c_j) V[t * ldv + i], for at most chunk_rows rows
+    // sums[t * lds + j] = sum_i k(x_i, c_j) V[t * ldv + i], for at most chunk_rows rows; with `squares`, and then for
+    // t = q, sum_i w_i k(x_i, c_j)^2 as well, where w may be null
     void (*rmatvec)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* V, Index q, Index ldv,
-                    double* sums, Index lds, void* scratch);
-    // sums[j] = sum_i w_i k(x_i, c_j)^2, for at most chunk_rows rows; w may be null
-    void (*sqnorms)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* w, double* sums,
-                    void* scratch);
+                    bool squares, const double* w, double* sums, Index lds, void* scratch);
     // out[i * q + t] += sum_j k(x_i, c_j) coef[j * q + t], for at most chunk_atoms atoms
     void (*matvec)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* coef, Index q, double* out,
                    void* scratch);
@@ -45,6 +43,8 @@ struct Tiles {
     // z -= sum_t p[t] V[t * ldv + .], then sums[t] = sum_i V[t * ldv + i] z_i and sums[m] = sum_i z_i^2, for at most
     // chunk_rows rows; V is read once
     void (*sweep)(const T* V, Index ldv, Index n, Index m, const double* p, double* z, double* sums, void* scratch);
+    // Rows t and t + 1 of V become c[t] V_t + s[t] V_{t+1} and c[t] V_{t+1} - s[t] V_t, for t = 0, ..., m - 2 in turn
+    void (*rotate)(T* V, Index ldv, Index n, Index m, const double* c, const double* s);
 };
 
 // Functions here are in an anonymous namespace so that no copy compiled for a newer processor can be the one

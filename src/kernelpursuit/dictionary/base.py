@@ -123,6 +123,17 @@ class Dictionary(ABC):
             out[tile] = np.einsum("ij,ij,j->i", values, values, weights)
         return out
 
+    def examine(
+        self, rows: Any, V: np.ndarray, weights: np.ndarray, atoms: np.ndarray, n_threads: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What `rmatvec` and `sqnorms` give in float64, from one evaluation of the atoms."""
+        products, squares = np.empty((V.shape[0], len(atoms))), np.empty(len(atoms))
+        for tile in tiles(len(atoms), len(weights) * 8):
+            values = self.block(rows, atoms[tile], np.float64, n_threads)
+            products[:, tile] = _native.stored_rmatvec(values, V, n_threads=n_threads)
+            squares[tile] = np.einsum("ij,ij,j->i", values, values, weights)
+        return products, squares
+
     def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` for every column of `coef`: shape (n_rows, n_targets)."""
         values = self.block(rows, np.arange(self.n_atoms), np.float64, n_threads)

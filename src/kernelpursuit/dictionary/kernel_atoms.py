@@ -168,6 +168,15 @@ class KernelAtoms(Dictionary):
         centers = self._embedded_centers()[dtype][atoms]
         return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads)
 
+    def examine(
+        self, rows: Any, V: np.ndarray, weights: np.ndarray, atoms: np.ndarray, n_threads: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`D' V` and squared norms by the native core, without storing D."""
+        if not self._is_native(rows):
+            return super().examine(rows, V, weights, atoms, n_threads)
+        centers = self._embedded_centers()[np.float64][atoms]
+        return _native.examine(self.kernel.spec, centers, rows[np.float64], V, weights, n_threads=n_threads)
+
     def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` by the native core, without storing D."""
         if not self._is_native(rows):

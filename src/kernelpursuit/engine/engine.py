@@ -103,6 +103,19 @@ class Engine:
             out += self.nugget * weighted[:, self.dictionary.training_rows]
         return out
 
+    def examine(self, atoms: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`D' v` for every vector in the rows of `V` and `d_j' d_j`, over the given atoms alone, in float64."""
+        weighted = np.ascontiguousarray(V if self._root is None else V * self._root)
+        products, squares = self.dictionary.examine(self._rows, weighted, self.weights, atoms, self.n_threads)
+        if self.nugget:
+            assert self.dictionary.training_rows is not None
+            rows = self.dictionary.training_rows[atoms]
+            products += self.nugget * weighted[:, rows]
+            squares += self.weights[rows] * self.nugget * (2 * self.dictionary.own_values()[atoms] + self.nugget)
+        if not np.isfinite(squares).all():
+            raise ValueError(OVERFLOW)
+        return products, squares
+
     def columns(self, atoms: np.ndarray) -> np.ndarray:
         """Values of single atoms in float64, shape (len(atoms), n_rows)."""
         values = self.dictionary.block(self._rows, np.asarray(atoms), np.float64, self.n_threads)
@@ -111,7 +124,10 @@ class Engine:
             values[np.arange(len(atoms)), self.dictionary.training_rows[atoms]] += self.nugget
         if self._root is not None:
             values *= self._root
-        if not np.isfinite(values).all():
+        # A sum is quicker to check than its terms, and infinite or NaN where one of them is.
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(values.sum())
+        if suspicious and not np.isfinite(values).all():
             raise ValueError(OVERFLOW)
         return values
 

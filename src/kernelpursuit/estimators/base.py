@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,6 +17,7 @@ from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
+    check_truncation,
     digest,
     is_plain,
     one_sentence,
@@ -44,6 +44,8 @@ class BaseKernelPursuit(BaseEstimator):
     _seed: int
     _fitted_on: dict[str, Any]
     _dense: bool
+    _limits: np.ndarray | None
+    _n_steps: int
 
     def __init__(
         self,
@@ -52,12 +54,14 @@ class BaseKernelPursuit(BaseEstimator):
         gamma: Any = "scale",
         max_atoms: int = 200,
         selection: str = "gain",
-        update: str = "orthogonal",
+        update: Any = "orthogonal",
+        exchange: bool = False,
         candidates: Any = "auto",
         penalty: str | None = "ridge",
         alpha: float = 1e-3,
         stop: Any = "loo",
         fit_intercept: bool = True,
+        truncate: Any = None,
         memory_budget: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -69,11 +73,13 @@ class BaseKernelPursuit(BaseEstimator):
         self.max_atoms = max_atoms
         self.selection = selection
         self.update = update
+        self.exchange = exchange
         self.candidates = candidates
         self.penalty = penalty
         self.alpha = alpha
         self.stop = stop
         self.fit_intercept = fit_intercept
+        self.truncate = truncate
         self.memory_budget = memory_budget
         self.warm_start = warm_start
         self.random_state = random_state
@@ -88,14 +94,17 @@ class BaseKernelPursuit(BaseEstimator):
         extend, seed = None, check_seed(self.random_state)
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
             extend, seed = self.path_, self._seed
+        targets = y[:, None] if y.ndim == 1 else y
+        limits = check_truncation(self.truncate, targets)
         outcome = run_pursuit(
             X,
-            y[:, None] if y.ndim == 1 else y,
+            targets,
             dictionary=as_dictionary(self.kernel),
             gamma=self.gamma,
             max_atoms=self.max_atoms,
             selection=self.selection,
             update=self.update,
+            exchange=self.exchange,
             candidates=self.candidates,
             penalty=self.penalty,
             alpha=self.alpha,
@@ -107,10 +116,12 @@ class BaseKernelPursuit(BaseEstimator):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             held_out=self._held_out_rows(rule),
+            limits=limits,
             callback=callback,
             extend=extend,
         )
         self._y_ndim = y.ndim
+        self._limits = limits
         self._seed = seed
         self._fitted_on = fitted_on
         self.path_ = outcome.path
@@ -136,11 +147,13 @@ class BaseKernelPursuit(BaseEstimator):
             return validate_data(self, X, reset=False, **ROWS), y, weights
 
     def _keep(self, k: int, reason: str) -> Self:
-        """Set the fitted attributes to the model with the first k atoms of the path."""
-        self.n_atoms_ = k
+        """Set the fitted attributes to the model after the first k steps of the path."""
+        members = self.path_.members(k)
+        self._n_steps = k
+        self.n_atoms_ = len(members)
         self.stop_reason_ = reason
-        self._atoms: Dictionary = self._path_atoms.take(np.arange(k))
-        self.center_indices_ = self.path_.atom[:k]
+        self._atoms: Dictionary = self._path_atoms.take(members)
+        self.center_indices_ = self.path_.used[members]
         self.centers_ = self._atoms.centers
         weights, intercept = self.path_.coef(k).T, self.path_.intercept(k)
         single = self._y_ndim == 1
@@ -162,11 +175,12 @@ class BaseKernelPursuit(BaseEstimator):
     def at(self, k: int) -> Self:
         """Return the fitted model with the first `k` atoms of the path; nothing is refitted.
 
-        `k` may be larger than `n_atoms_`, up to the length of the path.
+        `k` may be larger than `n_atoms_`, up to the length of the path. Where an atom may be picked again (`update`
+        "stagewise" or "rescale"), `k` counts steps, and the model may have fewer atoms.
         """
         check_is_fitted(self)
         k = self.path_.check_size(k)
-        return copy.copy(self)._keep(k, f"{count_atoms(k)}: asked for by at({k})")
+        return copy.copy(self)._keep(k, f"{count_atoms(int(self.path_.size[k]))}: asked for by at({k})")
 
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
@@ -181,47 +195,48 @@ class BaseKernelPursuit(BaseEstimator):
         given = self._held_out_rows(rule)
         if given is None:
             return self.path_
-        X, y, weights = check_held_out(given, self.n_features_in_, self.path_.b.shape[1])
-        errors = [np.square(values - y.T).mean(axis=1) for values in self.at(len(self.path_))._staged(X)]
+        X, y, weights = check_held_out(given, self.n_features_in_, self.path_.n_targets)
+        errors = [np.square(values - y.T).mean(axis=1) for values in self._staged(X)]
         return self.path_.with_validation(np.array(errors) @ (weights / weights.sum()))
 
-    def _check_rows(self, X: Any) -> Any:
-        """Validate rows to predict."""
-        check_is_fitted(self)
+    def _check_rows(self, X: Any, n_atoms: int) -> Any:
+        """Validate rows to predict with `n_atoms` atoms."""
         shape: tuple[int, ...] = getattr(X, "shape", ())
-        picked_only = isinstance(self._path_atoms, Precomputed) and len(shape) == 2 and shape[1] == self.n_atoms_
+        picked_only = isinstance(self._path_atoms, Precomputed) and len(shape) == 2 and shape[1] == n_atoms
         with one_sentence("X"):
-            if picked_only and self.n_atoms_ != self.n_features_in_:
+            if picked_only and n_atoms != self.n_features_in_:
                 # Beside all columns of a precomputed dictionary, just the picked ones will do.
                 return check_array(X, ensure_min_features=0, **ROWS)
             return validate_data(self, X, reset=False, **ROWS)
 
-    def _chunks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+    def _chunks(self, X: Any, atoms: Dictionary) -> Iterator[tuple[slice, Any]]:
         """Yield slices of rows and those rows as the atoms evaluate them."""
-        step = max(1, PREDICT_BYTES // (8 * max(X.shape[1], self.n_atoms_, 1)))
+        step = max(1, PREDICT_BYTES // (8 * max(X.shape[1], atoms.n_atoms, 1)))
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
             part = X[rows]
-            yield rows, self._atoms.rows(part.toarray() if self._dense and sp.issparse(part) else part)
+            yield rows, atoms.rows(part.toarray() if self._dense and sp.issparse(part) else part)
 
     def _decision(self, X: Any) -> np.ndarray:
         """Values of the model, shape (n_rows, n_targets)."""
         coef = np.ascontiguousarray(np.atleast_2d(self.coef_).T)
         out = np.empty((X.shape[0], coef.shape[1]))
         n_threads = resolve_threads(self.n_jobs)
-        for rows, part in self._chunks(X):
+        for rows, part in self._chunks(X, self._atoms):
             out[rows] = self._atoms.matvec(part, coef, n_threads) if self.n_atoms_ else 0.0
-        return out + np.atleast_1d(self.intercept_)
+        return self._truncated(out + np.atleast_1d(self.intercept_))
 
-    def _directions(self, part: Any, n_rows: int) -> np.ndarray:
-        """Values of the model's orthonormal directions on rows from `_chunks`: (n_fixed + n_atoms, n_rows)."""
-        fixed = self.path_.n_fixed
-        size = fixed + self.n_atoms_
-        values = np.ones((size, n_rows))
-        if self.n_atoms_:
-            values[fixed:] = self._atoms.block(part, np.arange(self.n_atoms_), n_threads=resolve_threads(self.n_jobs))
-        R = self.path_.R[:size, :size]
-        return solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False) if size else values
+    def _truncated(self, values: np.ndarray) -> np.ndarray:
+        """Values kept within the limits that `truncate` set."""
+        return values if self._limits is None else np.clip(values, -self._limits, self._limits)
+
+    def _values(self, X: Any, atoms: Dictionary) -> np.ndarray:
+        """Values of atoms on rows, shape (n_atoms, n_rows)."""
+        out = np.empty((atoms.n_atoms, X.shape[0]))
+        for rows, part in self._chunks(X, atoms):
+            if atoms.n_atoms:
+                out[:, rows] = atoms.block(part, np.arange(atoms.n_atoms), n_threads=resolve_threads(self.n_jobs))
+        return out
 
     def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
         """One dimension for one target; float32 for float32 rows."""
@@ -229,7 +244,7 @@ class BaseKernelPursuit(BaseEstimator):
         return values.astype(np.float32) if X.dtype == np.float32 else values
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the predictions of the models with 0, 1, ... atoms, along the whole path.
+        """Yield the predictions of the models after 0, 1, ... steps, along the whole path.
 
         Parameters
         ----------
@@ -241,18 +256,13 @@ class BaseKernelPursuit(BaseEstimator):
             In step with the arrays of `path_`.
         """
         check_is_fitted(self)
-        whole = self.at(len(self.path_))
-        X = whole._check_rows(X)
-        for values in whole._staged(X):
-            yield whole._shaped(values, X)
+        X = self._check_rows(X, self._path_atoms.n_atoms)
+        for values in self._staged(X):
+            yield self._shaped(values, X)
 
     def _staged(self, X: Any) -> Iterator[np.ndarray]:
-        """Values of the models with 0, 1, ... atoms up to this one's, shape (n_rows, n_targets) each."""
-        chunks = [self._directions(part, rows.stop - rows.start) for rows, part in self._chunks(X)]
-        directions = np.hstack(chunks) if chunks else np.zeros((self.path_.n_fixed + self.n_atoms_, 0))
-        total = np.zeros((X.shape[0], self.path_.b.shape[1]))
-        for t, direction in enumerate(directions):
-            if t >= self.path_.n_fixed:
-                yield total.copy()
-            total += np.outer(direction, self.path_.b[t])
-        yield total
+        """Values of the models after 0, 1, ... steps, along the whole path, shape (n_rows, n_targets) each."""
+        values = self._values(X, self._path_atoms)
+        for k in range(len(self.path_) + 1):
+            fitted = values[self.path_.members(k)].T @ self.path_.coef(k)
+            yield self._truncated(fitted + self.path_.intercept(k))

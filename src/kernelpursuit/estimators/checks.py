@@ -15,7 +15,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
+from kernelpursuit._validate import check_number
 from kernelpursuit.kernels import Kernel
+from kernelpursuit.updates import Update
 
 #: How rows are validated, in `fit` and in `predict`.
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -58,6 +60,21 @@ def check_seed(random_state: Any) -> int:
         ) from None
 
 
+def check_truncation(truncate: Any, y: np.ndarray) -> np.ndarray | None:
+    """Return the largest absolute prediction of every target, or None where there is no limit."""
+    if truncate is None:
+        return None
+    if isinstance(truncate, str) and truncate == "auto":
+        return np.abs(y).max(axis=0)
+    try:
+        limit = check_number("truncate", truncate, low=0, strict=True)
+    except ValueError:
+        raise ValueError(
+            f"truncate={truncate!r} is not usable; give a number above 0, 'auto' for the largest |y|, or None."
+        ) from None
+    return np.full(y.shape[1], float(limit))
+
+
 def digest(*arrays: Any) -> str:
     """Return a digest of arrays, sparse matrices and Nones: equal for equal contents."""
     state = hashlib.blake2b(digest_size=16)
@@ -73,7 +90,7 @@ def is_plain(value: Any) -> bool:
     """Whether a setting is compared by what it holds, and not by which object it is."""
     if isinstance(value, (list, tuple)):
         return all(map(is_plain, value))
-    return value is None or isinstance(value, (str, numbers.Number, np.ndarray, np.bool_, Kernel))
+    return value is None or isinstance(value, (str, numbers.Number, np.ndarray, np.bool_, Kernel, Update))
 
 
 def same_settings(first: Any, second: Any) -> bool:

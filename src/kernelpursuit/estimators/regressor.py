@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import check_rows_and_targets
@@ -159,13 +161,14 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             and the atoms at x and `sigma² = RSS / (n - dof)`. It is the standard deviation of a new observation at x
             in the Bayesian linear model of the kept atoms with noise sigma, and takes their choice as given.
         """
-        X = self._check_rows(X)
+        check_is_fitted(self)
+        X = self._check_rows(X, self.n_atoms_)
         mean = self._shaped(self._decision(X), X)
         if not return_std:
             return mean
-        spread = np.empty(X.shape[0])
-        for rows, part in self._chunks(X):
-            directions = self._directions(part, rows.stop - rows.start)
-            spread[rows] = 1.0 + np.einsum("ij,ij->j", directions, directions)
-        std = np.sqrt(np.outer(spread, self.path_.noise_variance(self.n_atoms_)))
+        R = self.path_.factor(self._n_steps).R
+        values = np.vstack([np.ones((self.path_.n_fixed, X.shape[0])), self._values(X, self._atoms)])
+        directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False) if len(R) else values
+        spread = 1.0 + np.einsum("ij,ij->j", directions, directions)
+        std = np.sqrt(np.outer(spread, self.path_.noise_variance(self._n_steps)))
         return mean, self._shaped(std, X)

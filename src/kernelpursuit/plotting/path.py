@@ -30,18 +30,19 @@ class PathDisplay:
 
     Attributes
     ----------
-    k : array of shape (n_atoms + 1,)
-        Numbers of atoms.
-    loo, loo_low, loo_high : arrays of shape (n_atoms + 1,)
-        Leave-one-out error, and one standard error below and above; NaN where a row is interpolated.
-    training : array of shape (n_atoms + 1,)
+    k : array of shape (n_steps + 1,)
+        Numbers of steps, which are numbers of atoms unless one may be picked again.
+    loo, loo_low, loo_high : arrays of shape (n_steps + 1,)
+        Leave-one-out error, and one standard error below and above; NaN where a row is interpolated, and where
+        weights are not refitted.
+    training : array of shape (n_steps + 1,)
         Error on the training rows.
-    validation : array of shape (n_atoms + 1,) or None
+    validation : array of shape (n_steps + 1,) or None
         Error on held-out rows.
     kept : int
-        Number of atoms kept.
-    one_se : int
-        Number of atoms that the one-standard-error rule would keep.
+        Number of steps kept.
+    one_se : int or None
+        Number of atoms that the one-standard-error rule would keep; None where there is no leave-one-out error.
     """
 
     k: np.ndarray
@@ -51,7 +52,7 @@ class PathDisplay:
     training: np.ndarray
     validation: np.ndarray | None
     kept: int
-    one_se: int
+    one_se: int | None
     ax_: Any = field(default=None, repr=False)
     figure_: Any = field(default=None, repr=False)
 
@@ -68,19 +69,23 @@ class PathDisplay:
         ax : matplotlib axes, optional
             Where to draw; by default new axes.
         """
-        finite = np.isfinite(path.loo)
-        loo, se = np.where(finite, path.loo, np.nan), np.where(finite, path.loo_se, np.nan)
-        n_targets = path.b.shape[1]
+        unknown = np.full(path.n_steps + 1, np.nan)
+        loo, se = (
+            unknown if values is None else np.where(np.isfinite(values), values, np.nan)
+            for values in (path.loo, path.loo_se)
+        )
+        if kept is None:
+            kept = path.n_steps if path.loo is None else Loo().choose(path)
         return cls(
-            k=np.arange(path.n_atoms + 1),
+            k=np.arange(path.n_steps + 1),
             loo=np.sqrt(loo),
             # Where the band reaches down to zero, it ends at a tenth of the error: the axis is logarithmic.
             loo_low=np.sqrt(np.maximum(loo - se, 0.01 * loo)),
             loo_high=np.sqrt(loo + se),
-            training=path.residual_norm / np.sqrt(path.total_weight * n_targets),
+            training=path.residual_norm / np.sqrt(path.total_weight * path.n_targets),
             validation=None if path.validation is None else np.sqrt(path.validation),
-            kept=Loo().choose(path) if kept is None else path.check_size(kept),
-            one_se=OneSE().choose(path),
+            kept=path.check_size(kept),
+            one_se=None if path.loo is None else OneSE().choose(path),
         ).plot(ax=ax)
 
     @classmethod
@@ -103,20 +108,21 @@ class PathDisplay:
         >>> display = PathDisplay.from_estimator(model)
         """
         model = kernel_model(best_of(estimator))
-        return cls.from_path(model.path_, kept=model.n_atoms_, ax=ax)
+        return cls.from_path(model.path_, kept=model._n_steps, ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on new axes."""
         self.figure_, self.ax_ = figure_and_axes(ax)
         ax = self.ax_
-        ax.fill_between(self.k, self.loo_low, self.loo_high, color=BLUE, alpha=0.2, lw=0)
-        ax.plot(self.k, self.loo, color=BLUE, lw=1.8, label="leave-one-out error ± 1 s.e.")
+        if self.one_se is not None:
+            ax.fill_between(self.k, self.loo_low, self.loo_high, color=BLUE, alpha=0.2, lw=0)
+            ax.plot(self.k, self.loo, color=BLUE, lw=1.8, label="leave-one-out error ± 1 s.e.")
         if self.validation is not None:
             ax.plot(self.k, self.validation, color=GREEN, lw=1.6, ls="-.", label="held-out error")
         ax.plot(self.k, self.training, color=GREY, lw=1.2, ls="--", label="training error")
         both = self.kept == self.one_se
         self._mark(ax, self.kept, "o", ORANGE, f"kept: {count_atoms(self.kept)}{', as by one s.e.' if both else ''}")
-        if not both:
+        if not both and self.one_se is not None:
             self._mark(ax, self.one_se, "D", "white", f"within one s.e.: {count_atoms(self.one_se)}")
         shown = np.concatenate([self.training, self.loo])
         if np.nanmin(shown) > 1e-9 * np.nanmax(shown):

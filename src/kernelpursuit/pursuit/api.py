@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit import _native
-from kernelpursuit._validate import check_flag, check_number, check_option, check_verbose
+from kernelpursuit._validate import check_flag, check_number, check_verbose
 from kernelpursuit.dictionary import Dictionary, as_dictionary
 from kernelpursuit.engine import Engine, resolve_budget
+from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import Callback, pursue
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
 from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Monitor, Recorder
+from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
-from kernelpursuit.pursuit.state import PursuitState
+from kernelpursuit.pursuit.system import Fit, check_system, require_known, start_fit
 from kernelpursuit.stopping import StoppingRule, as_rule
-
-UPDATES = ("orthogonal",)
+from kernelpursuit.updates import MinRes, Rescale, Stagewise, Update, as_update
 
 
 def pursuit_path(
@@ -33,7 +34,8 @@ def pursuit_path(
     gamma: Any = "scale",
     max_atoms: int = 200,
     selection: str = "gain",
-    update: str = "orthogonal",
+    update: Any = "orthogonal",
+    exchange: bool = False,
     candidates: Any = "auto",
     penalty: str | None = "ridge",
     alpha: float = 1e-3,
@@ -48,8 +50,7 @@ def pursuit_path(
 ) -> PursuitPath:
     """Pick atoms greedily and return the path of models of every size.
 
-    Minimises `sum_i w_i (y_i - f(x_i))² + w' L w` over sums f of k atoms, one atom at a time, all weights refitted
-    after each.
+    Minimises `sum_i w_i (y_i - f(x_i))² + w' L w` over sums f of k atoms, one atom at a time.
 
     Parameters
     ----------
@@ -62,16 +63,20 @@ def pursuit_path(
     gamma : float, array of shape (n_features,) or "scale"
         Inverse width of every kernel that has none of its own.
     max_atoms : int
-        Most atoms on the path.
+        Most steps, and so most atoms, on the path.
     selection : {"gain", "correlation", "residual", "random"}
         How the next atom is picked.
-    update : {"orthogonal"}
-        How weights follow: all are refitted.
+    update : {"orthogonal", "stagewise", "minres", "rescale"} or Update
+        How weights follow: all are refitted; only that of the new atom is set; all move along the residual; or all
+        others are scaled alike. See `kernelpursuit.updates`.
+    exchange : bool
+        Whether every step ends with an attempt to swap an atom of the model for a better one.
     candidates : {"auto", "all"}, int or array of int
         Who is looked at: all atoms, that many drawn anew each step, or just these; "auto" is all up to 10,000, and
         a random 10,000 where there are more.
-    penalty : {"ridge", "rkhs", "nugget"} or None
-        The penalty L: `alpha I`, `n alpha K`, or none but with `K + alpha I` in place of K.
+    penalty : {"ridge", "rkhs", "nugget", "ols"} or None
+        The penalty L: `alpha I`; `n alpha K`; none, but with `K + alpha I` in place of K; or alpha on the weights of
+        the atoms orthogonalised one after the other.
     alpha : float
         Strength of the penalty; of no effect with `penalty=None`.
     stop : str or StoppingRule
@@ -122,6 +127,7 @@ def pursuit_path(
         max_atoms=max_atoms,
         selection=selection,
         update=update,
+        exchange=exchange,
         candidates=candidates,
         penalty=penalty,
         alpha=alpha,
@@ -140,7 +146,7 @@ def pursuit_path(
 
 @dataclass
 class Pursuit:
-    """Outcome of a pursuit: the path, the dictionary of the atoms on it, in the order of picking, and what rows were.
+    """Outcome of a pursuit: the path, the dictionary of the atoms it used, in that order, and what rows were.
 
     `dense` says whether atoms saw dense rows, also of a sparse X that was small enough to be made dense.
     """
@@ -158,7 +164,8 @@ def run_pursuit(
     gamma: Any,
     max_atoms: int,
     selection: str,
-    update: str,
+    update: Any,
+    exchange: bool,
     candidates: Any,
     penalty: str | None,
     alpha: float,
@@ -170,20 +177,82 @@ def run_pursuit(
     n_jobs: int | None,
     verbose: bool,
     held_out: tuple[Any, Any, Any] | None = None,
+    limits: np.ndarray | None = None,
     callback: Callback | None = None,
     extend: PursuitPath | None = None,
 ) -> Pursuit:
     """Run the loop on checked arrays: `y` of shape (n_samples, n_targets), all finite.
 
-    `held_out` are rows, targets and weights on which the rule wants the error followed.
+    `held_out` are rows, targets and weights on which the rule wants the error followed, and `limits` what
+    predictions are truncated to there, for each target.
     `extend` is the path of an earlier fit of the same problem, whose atoms are taken over unseen.
     """
-    _native.warn_once_if_slow()
-    check_number("max_atoms", max_atoms, low=1, integer=True)
-    check_option("update", update, UPDATES)
-    check_flag("fit_intercept", fit_intercept)
+    settings: dict[str, Any] = {
+        "dictionary": dictionary,
+        "gamma": gamma,
+        "max_atoms": max_atoms,
+        "selection": selection,
+        "update": as_update(update),
+        "exchange": exchange,
+        "candidates": candidates,
+        "penalty": penalty,
+        "alpha": alpha,
+        "fit_intercept": fit_intercept,
+        "memory_budget": memory_budget,
+        "seed": seed,
+        "n_jobs": n_jobs,
+        "verbose": verbose,
+        "limits": limits,
+    }
     if callback is not None and not callable(callback):
         raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
+    require_known(rule, settings["update"])
+    outcome = _run(
+        X, y, rule=rule, sample_weight=sample_weight, held_out=held_out, callback=callback, extend=extend, **settings
+    )
+    n_folds = rule.folds()
+    if n_folds is None:
+        return outcome
+
+    def errors_without(weights: np.ndarray, fold: tuple[Any, Any, Any]) -> np.ndarray:
+        """Errors on a fold along the path of a fit with these weights."""
+        path = _run(X, y, rule=StoppingRule(), sample_weight=weights, held_out=fold, **settings).path
+        assert path.validation is not None
+        return path.validation
+
+    cv = fold_errors(errors_without, X, y, sample_weight, n_folds, len(outcome.path), seed)
+    return replace(outcome, path=replace(outcome.path, cv=cv))
+
+
+def _run(
+    X: Any,
+    y: np.ndarray,
+    *,
+    dictionary: Dictionary,
+    gamma: Any,
+    max_atoms: int,
+    selection: str,
+    update: Update,
+    exchange: bool,
+    candidates: Any,
+    penalty: str | None,
+    alpha: float,
+    rule: StoppingRule,
+    fit_intercept: bool,
+    sample_weight: np.ndarray | None,
+    memory_budget: int | None,
+    seed: int,
+    n_jobs: int | None,
+    verbose: bool,
+    held_out: tuple[Any, Any, Any] | None,
+    limits: np.ndarray | None,
+    callback: Callback | None = None,
+    extend: PursuitPath | None = None,
+) -> Pursuit:
+    """Run the loop once."""
+    _native.warn_once_if_slow()
+    check_number("max_atoms", max_atoms, low=1, integer=True)
+    check_flag("fit_intercept", fit_intercept)
     budget = resolve_budget(memory_budget)
     n_threads = resolve_threads(n_jobs)
     problem = pose(
@@ -198,34 +267,47 @@ def run_pursuit(
         fit_intercept=fit_intercept,
         seed=seed,
     )
-    max_atoms = min(max_atoms, problem.dictionary.n_atoms)
+    check_system(selection, update, exchange, penalty, problem.dictionary)
+    if not isinstance(update, (Stagewise, Rescale)):
+        max_atoms = min(max_atoms, problem.dictionary.n_atoms)
     progress = Progress(max_atoms, check_verbose(verbose))
-    state, recorder = _set_up(problem, penalty, alpha, max_atoms, budget, n_threads)
+    fit, recorder = _set_up(problem, update, penalty, alpha, max_atoms, limits, budget, n_threads)
+    selector = Selector(selection, problem.n_looked_at, seed, fit)
     try:
         path = pursue(
-            state,
-            Selector(selection, problem.n_looked_at, seed, state),
+            fit,
+            selector,
             recorder,
             rule,
             max_atoms=max_atoms,
             target_norm=float(np.linalg.norm(problem.targets)),
+            exchange=exchange,
             replay=None if extend is None else problem.renumber(extend),
             callback=callback,
             progress=progress,
         )
     finally:
         progress.close()
-    return Pursuit(problem.number_back(path), problem.dictionary.take(path.atom).free(), not sp.issparse(problem.X))
+    if isinstance(update, MinRes) and update.refit:
+        path = refitted(path, rule.choose(path), fit.engine, problem, recorder)
+    return Pursuit(problem.number_back(path), problem.dictionary.take(path.used).free(), not sp.issparse(problem.X))
 
 
 def _set_up(
-    problem: Problem, penalty: str | None, alpha: float, max_atoms: int, budget: int, n_threads: int
-) -> tuple[PursuitState, Recorder]:
+    problem: Problem,
+    update: Update,
+    penalty: str | None,
+    alpha: float,
+    max_atoms: int,
+    limits: np.ndarray | None,
+    budget: int,
+    n_threads: int,
+) -> tuple[Fit, Recorder]:
     """Build what the loop works on."""
     penalty_object, nugget = resolve_penalty(penalty, alpha, problem.total_weight, problem.dictionary, n_threads)
     # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
     # between atoms has a share of every direction for every atom.
-    n_directions = max_atoms + len(problem.fixed)
+    n_directions = 1 if isinstance(update, (Stagewise, Rescale)) else max_atoms + len(problem.fixed)
     n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if penalty == "rkhs" else 0)
     basis_bytes = n_directions * n_numbers * 8
     engine = Engine(
@@ -236,11 +318,11 @@ def _set_up(
         memory_budget=max(0, budget - basis_bytes),
         n_threads=n_threads,
     )
-    state = PursuitState(engine, problem.targets, penalty_object, max_atoms, problem.fixed)
+    fit = start_fit(update, engine, problem.targets, penalty_object, max_atoms, problem.fixed)
     monitor = None
     if problem.held_out is not None:
-        monitor = Monitor(problem.dictionary, *problem.held_out, problem.scale, n_threads)
-    return state, Recorder(state, max_atoms, problem.scale, monitor)
+        monitor = Monitor(problem.dictionary, *problem.held_out, problem.scale, limits, n_threads)
+    return fit, Recorder(fit, max_atoms, problem.scale, problem.facts(), monitor)
 
 
 def resolve_threads(n_jobs: int | None) -> int:

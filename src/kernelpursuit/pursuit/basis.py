@@ -6,10 +6,10 @@ Gram-Schmidt process for every penalty, and with none the second part has no len
 
 Letters, as in the rest of this folder:
 
-    V    the directions, one row each: sample values v_t, then coordinates in the penalty
-    R    upper triangular, atom k = sum_t R_tk direction t
-    p    <atom, direction t> for every t
-    rho  length of what is new in an atom, R_kk
+    V, T  the directions, one row each: sample values v_t, and coordinates in the penalty
+    R     upper triangular, atom k = sum_t R_tk direction t
+    p     <atom, direction t> for every t
+    rho   length of what is new in an atom, R_kk
 """
 
 from __future__ import annotations
@@ -17,18 +17,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import dtrsv
 
 from kernelpursuit import _native
 
 # An atom is numerically dependent when less than this part of its squared length is new. It is a few hundred times
 # what rounding leaves of an atom that is exactly dependent, and what the running scores can still resolve.
 DEPENDENT = 1e-13
-# Daniel, Gragg, Kaufman and Stewart (1976): orthogonalise again when the length fell below this part.
-REORTHOGONALISE_BELOW = 0.5**0.5
+# Orthogonalise again while the cosine with a direction of the basis is, root mean square, above this many eps.
+ORTHOGONAL = 2 * np.finfo(np.float64).eps
 MAX_SWEEPS = 4
-# What rounding may leave of a squared pivot of L, relative to the diagonal entry.
-PIVOT_FLOOR = 4 * np.finfo(np.float64).eps
 # Directions that there is room for from the start; memory is taken only as they come.
 FIRST_ROOM = 1024
 
@@ -48,7 +45,24 @@ class Direction:
 
     rho: float
     p: np.ndarray
-    vector: np.ndarray
+    values: np.ndarray
+    coordinates: np.ndarray
+
+
+@dataclass
+class Rotations:
+    """How the basis was turned when an atom left it.
+
+    column               the atom's column of R
+    cosines, sines       of the rotations in planes (t, t + 1), (t + 1, t + 2), ..., where t was the atom's position
+    values, coordinates  the direction that left, of unit length; valid until the next one is appended
+    """
+
+    column: np.ndarray
+    cosines: np.ndarray
+    sines: np.ndarray
+    values: np.ndarray
+    coordinates: np.ndarray
 
 
 class Basis:
@@ -66,116 +80,128 @@ class Basis:
 
     def __init__(self, n_rows: int, capacity: int, penalised: bool, n_threads: int | None = None):
         self.size = 0
-        self.n_rows = n_rows
         self.n_coordinates = 0
-        self.n_floored = 0
         self.n_threads = n_threads
+        self.penalised = penalised
         capacity = min(capacity, FIRST_ROOM)
-        self._vectors = np.empty((capacity, n_rows + capacity * penalised))
+        self._V = np.empty((capacity, n_rows))
         self._R = np.zeros((capacity, capacity))
-        self._C = np.zeros((capacity * penalised, capacity * penalised))
+        room = capacity * penalised
+        self._T, self._C = np.zeros((capacity, room)), np.zeros((room, room))
 
     def reserve(self) -> None:
-        """Make room for one more direction, twice as much as there was where there is none."""
+        """Make room for one more direction and coordinate, twice as much as there was where there is none."""
         room = len(self._R)
-        if self.size < room:
+        if max(self.size, self.n_coordinates) < room:
             return
         room = 2 * max(room, 1)
+        self._V = grown(self._V, room)
         self._R = np.pad(self._R, (0, room - len(self._R)))
-        if self._C.size:
-            self._C = np.pad(self._C, (0, room - len(self._C)))
-            wide = np.zeros((room, self.n_rows + room))
-            wide[: self.size, : self._vectors.shape[1]] = self.vectors
-            self._vectors = wide
+        if self.penalised:
+            self._T, self._C = (np.pad(square, (0, room - len(square))) for square in (self._T, self._C))
         else:
-            self._vectors = grown(self._vectors, room)
-
-    @property
-    def full_width(self) -> int:
-        """Length of a vector, coordinates not yet in use included."""
-        return self._vectors.shape[1]
-
-    @property
-    def width(self) -> int:
-        """How many entries of a vector are in use. Sums stop there, so that they do not depend on the capacity."""
-        return self.n_rows + self.n_coordinates
-
-    @property
-    def vectors(self) -> np.ndarray:
-        """The directions in full, shape (size, full_width)."""
-        return self._vectors[: self.size]
+            self._T = np.zeros((room, 0))
 
     @property
     def V(self) -> np.ndarray:
         """Sample values of the directions, shape (size, n_rows)."""
-        return self.vectors[:, : self.n_rows]
+        return self._V[: self.size]
+
+    @property
+    def T(self) -> np.ndarray:
+        """Coordinates of the directions in the penalty, shape (size, n_coordinates)."""
+        return self._T[: self.size, : self.n_coordinates]
 
     @property
     def R(self) -> np.ndarray:
         """The triangular factor, shape (size, size)."""
         return self._R[: self.size, : self.size]
 
-    def lift(self, columns: np.ndarray, between: np.ndarray | None, own: np.ndarray) -> np.ndarray:
-        """Vectors of atoms from their sample values, shape (n_columns, full_width).
+    @property
+    def C(self) -> np.ndarray:
+        """The Cholesky factor of L over the atoms that have a coordinate, `C'C = L`."""
+        return self._C[: self.n_coordinates, : self.n_coordinates]
 
-        `between` holds L between the penalised atoms of the basis (rows) and these (columns), None for zeros; `own`
-        their own entries of L. An atom's part of its own takes the next free coordinate.
+    def project(self, values: np.ndarray, coordinates: np.ndarray | None = None) -> np.ndarray:
+        """`p` for several atoms at once, shape (size, n_atoms): one read of the basis.
+
+        Coordinates beyond those that directions have so far do not count.
         """
-        if not self._C.size:
-            return columns
-        vectors = np.zeros((len(columns), self._vectors.shape[1]))
-        vectors[:, : self.n_rows] = columns
-        coordinates = vectors[:, self.n_rows :]
-        m = self.n_coordinates
-        left = own
-        if between is not None and m:
-            # One right-hand side at a time: LAPACK may round several of them in another way, and what an atom is
-            # must not depend on what it is looked at with.
-            factor = np.asfortranarray(self._C[:m, :m])
-            for j, column in enumerate(between.T):
-                coordinates[j, :m] = dtrsv(factor, column, trans=1)
-            left = own - np.einsum("ij,ij->i", coordinates, coordinates)
-        coordinates[:, m] = np.sqrt(np.maximum(left, PIVOT_FLOOR * own))
-        return vectors
+        p = _native.stored_rmatvec(self.V, values, n_threads=self.n_threads).T
+        if coordinates is not None and self.n_coordinates:
+            p += _native.stored_rmatvec(self.T, coordinates[:, : self.n_coordinates], n_threads=1).T
+        return p
 
-    def project(self, vectors: np.ndarray) -> np.ndarray:
-        """`p` for several atoms at once, shape (size, n_vectors): one read of the basis."""
-        return _native.stored_rmatvec(self.vectors, vectors, n_threads=self.n_threads).T
+    def orthogonalise(
+        self,
+        values: np.ndarray,
+        coordinates: np.ndarray,
+        p: np.ndarray,
+        inner: float,
+        dependent: float = DEPENDENT,
+    ) -> Direction | None:
+        """Return what is new in an atom, or None where that is less than a part `dependent` of its squared length.
 
-    def orthogonalise(self, vector: np.ndarray, p: np.ndarray) -> Direction | None:
-        """Return what is new in an atom, or None where that is nothing but rounding.
-
-        `p` are the atom's products with the directions, as `project` gives them.
+        `p` are the atom's products with the directions, as `project` gives them, and `inner` its squared length.
 
         Notes
         -----
-        Classical Gram-Schmidt, repeated until a sweep no longer shortens the vector by more than 1/sqrt(2). A sweep
-        subtracts `p` and, in the same read of the basis, projects what is left: k sweeps read it k + 1 times, not 2k.
+        Classical Gram-Schmidt, repeated until the vector is orthogonal to the basis to a few eps (Daniel, Gragg,
+        Kaufman and Stewart, 1976). A sweep subtracts `p` and, in the same read of the basis, projects what is left:
+        so it is known, and need not be guessed from the lengths, whether another sweep is needed.
         """
-        z = vector.copy()
+        z, c, m = values.copy(), coordinates.copy(), self.n_coordinates
         total = np.zeros_like(p)
-        length = float(np.linalg.norm(vector))
-        floor = DEPENDENT**0.5 * length
         for _ in range(MAX_SWEEPS):
-            before, total = length, total + p
-            p, squared = _native.sweep(self.vectors, p, z, self.n_threads)
-            length = squared**0.5
-            if length <= floor:
+            total = total + p
+            after, squared = _native.sweep(self.V, p, z, self.n_threads)
+            if len(c):
+                c[:m] -= p @ self.T
+                after += self.T @ c[:m]
+                squared += float(c @ c)
+            p = after
+            if squared <= dependent * inner:
                 return None
-            if length > REORTHOGONALISE_BELOW * before:
-                return Direction(length, total, z)
+            if p @ p <= ORTHOGONAL**2 * max(self.size, 1) * squared:
+                return Direction(squared**0.5, total, z, c)
         return None
 
-    def append(self, direction: Direction, coordinates: np.ndarray | None) -> np.ndarray:
-        """Add a direction, and its atom's column of C where the atom is penalised; return the unit vector."""
-        t, m = self.size, self.n_coordinates
+    def append(self, direction: Direction) -> None:
+        """Add a direction."""
+        t = self.size
         self._R[:t, t] = direction.p
         self._R[t, t] = direction.rho
-        np.divide(direction.vector, direction.rho, out=self._vectors[t])
-        if coordinates is not None and self._C.size:
-            self._C[: m + 1, m] = coordinates[: m + 1]
-            self.n_coordinates += 1
-            own = float(coordinates @ coordinates)
-            self.n_floored += bool(coordinates[m] ** 2 <= 2 * PIVOT_FLOOR * own)
+        np.divide(direction.values, direction.rho, out=self._V[t])
+        if self.penalised:
+            self._T[t] = 0.0
+            self._T[t, : len(direction.coordinates)] = direction.coordinates / direction.rho
         self.size += 1
-        return self._vectors[t]
+
+    def add_coordinate(self, coordinates: np.ndarray) -> None:
+        """Let an atom bring the coordinate that is the last of its own: `coordinates` is its column of C."""
+        m = self.n_coordinates
+        self._C[: m + 1, m] = coordinates
+        self.n_coordinates = m + 1
+
+    def drop(self, t: int) -> Rotations:
+        """Take the atom at position t out of the factorisation (Nair algorithm 3).
+
+        Without its column R is upper Hessenberg; Givens rotations of rows t, t + 1, ... make it triangular again, and
+        turn the directions along. The last direction then belongs to none of the atoms left.
+        """
+        last = self.size - 1
+        R, column = self._R, self._R[: last + 1, t].copy()
+        R[: last + 1, t:last] = R[: last + 1, t + 1 : last + 1]
+        R[: last + 1, last] = 0.0
+        cosines, sines = np.ones(last - t), np.zeros(last - t)
+        for i in range(t, last):
+            length = float(np.hypot(R[i, i], R[i + 1, i]))
+            c, s = R[i, i] / length, R[i + 1, i] / length
+            R[i : i + 2, i:last] = np.array([[c, s], [-s, c]]) @ R[i : i + 2, i:last]
+            R[i, i], R[i + 1, i] = length, 0.0
+            cosines[i - t], sines[i - t] = c, s
+        _native.rotate(self._V[t : last + 1], cosines, sines, self.n_threads)
+        if self.penalised:
+            _native.rotate(self._T[t : last + 1], cosines, sines, 1)
+        self.size = last
+        return Rotations(column, cosines, sines, self._V[last], self._T[last, : self.n_coordinates])

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Recorder
 from kernelpursuit.pursuit.selection import Selector
-from kernelpursuit.pursuit.state import PursuitState
 from kernelpursuit.stopping import StoppingRule
 
 Callback = Callable[[PursuitPath], object]
@@ -20,71 +20,85 @@ ZERO_RESIDUAL = 8 * np.finfo(np.float64).eps
 
 
 def pursue(
-    state: PursuitState,
+    fit: Fit,
     selector: Selector,
     recorder: Recorder,
     rule: StoppingRule,
     *,
     max_atoms: int,
     target_norm: float,
+    exchange: bool = False,
     replay: PursuitPath | None = None,
     callback: Callback | None = None,
     progress: Progress | None = None,
 ) -> PursuitPath:
-    """Add atoms until a rule fires, none is left to gain from, or there are `max_atoms`; return the path.
+    """Add atoms until a rule fires, none is left to gain from, or `max_atoms` steps are done; return the path.
 
     Parameters
     ----------
-    state, selector, recorder :
+    fit, selector, recorder :
         The fit so far, who picks the next atom and adds it, and who writes the path.
     rule : StoppingRule
         Asked after every step whether to end.
     target_norm : float
         Norm of the targets, against which a residual counts as zero.
+    exchange : bool
+        Whether every step ends with an attempt to exchange two atoms.
     replay : PursuitPath, optional
         A path to extend: its atoms are added first, without scoring any candidate.
     callback : callable, optional
         Called with the path after every step; a true answer ends the loop.
     """
-    recorder.record()
-    n_known = 0 if replay is None else replay.n_atoms
-    reason = _end_before_step(state, recorder.path(), rule, max_atoms, target_norm)
+    reason: str | None = None
     while reason is None:
-        k = len(state.atoms)
-        if replay is not None and k < n_known and _repeat(replay, k, selector):
-            pass
-        elif (reason := selector.step()) is not None:
-            break
         recorder.record()
-        path = recorder.path("running", selector.skipped)
-        if progress is not None:
+        path = recorder.path(selector, "running")
+        if fit.n_steps and progress is not None:
             progress.step(path)
-        if callback is not None and callback(path):
+        if fit.n_steps and callback is not None and callback(path):
             reason = "the callback asked to stop"
         else:
-            reason = _end_before_step(state, path, rule, max_atoms, target_norm)
-    return recorder.path(reason, selector.skipped)
+            if rule.needs_correlation:
+                recorder.note_correlation(selector.best_correlation(), fit.n_steps)
+            reason = _end(fit, path, rule, max_atoms, target_norm) or _step(selector, recorder, exchange, replay)
+    return recorder.path(selector, reason)
 
 
-def _end_before_step(
-    state: PursuitState, path: PursuitPath, rule: StoppingRule, max_atoms: int, target_norm: float
-) -> str | None:
+def _end(fit: Fit, path: PursuitPath, rule: StoppingRule, max_atoms: int, target_norm: float) -> str | None:
     """Why the loop should not go on, or None."""
-    if state.residual_norm <= ZERO_RESIDUAL * target_norm:
+    if fit.residual_norm <= ZERO_RESIDUAL * target_norm:
         return "the residual is zero to rounding"
     if rule.fired(path):
         return f"stop={rule.name!r} fired"
-    if len(state.atoms) >= max_atoms:
+    if fit.n_steps >= max_atoms:
         return f"max_atoms={max_atoms} reached"
     return None
 
 
+def _step(selector: Selector, recorder: Recorder, exchange: bool, replay: PursuitPath | None) -> str | None:
+    """Take the next step, that of an earlier fit where there is one to extend; return None, or why there is none."""
+    k = selector.fit.n_steps
+    if replay is not None and k < replay.n_steps and _repeat(replay, k, selector):
+        recorder.note_correlation(float(replay.correlation[k]) * recorder.scale, k)
+        return None
+    reason = selector.step()
+    recorder.note_correlation(selector.correlation_before, k)
+    if reason is None and exchange:
+        selector.exchange()
+    return reason
+
+
 def _repeat(replay: PursuitPath, k: int, selector: Selector) -> bool:
-    """Do again what an earlier fit did when it had k atoms; False where that cannot be, and a step must be taken.
+    """Do again what an earlier fit did after k steps; False where that cannot be, and a step must be taken.
 
     On another machine, values may round in another way, and an atom that was barely independent not be so any more.
     """
     for when, dependent in replay.skipped:
         if when == k:
             selector.skip(dependent)
-    return selector.force(int(replay.atom[k]))
+    if not selector.force(int(replay.atom[k])):
+        return False
+    for when, leaving, coming in replay.swaps:
+        if when == k + 1:
+            selector.swap(leaving, coming, always=True)
+    return True

@@ -8,53 +8,67 @@ leave-one-out residual `e + alpha w_a'`, where w' are the weights without that r
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
-from kernelpursuit.pursuit.state import PursuitState
+from kernelpursuit.pursuit.fits import Fit, OrthogonalFit
 
 
 class NuggetShare:
-    """Follows the weights w of the picked atoms and, for each, `s_a = (G^{-1} d_i)_a` at its own row i.
+    """Follows what the nugget hides, for every picked atom at its own training row."""
 
-    G is `D'D` over the model's columns and d_i its i-th row. Both come from the columns of `R^{-1}`, one a step, at
-    O(k²) each.
-    """
-
-    def __init__(self, state: PursuitState):
-        self.state = state
-        self.alpha = state.engine.nugget
-        self.inverse = np.zeros((0, 0))  # R^{-1}
-        self.weights = np.zeros((0, state.residual.shape[0]))
-        self.s = np.zeros(0)
+    def __init__(self, fit: Fit):
+        self.fit = fit
+        self.alpha = fit.engine.nugget
+        self._own = np.zeros(0)  # (R^{-1} v_i)_a for the fixed columns (zero) and every atom a at its own row i
+        self._n_drops = 0
 
     @property
     def rows(self) -> np.ndarray:
         """The training row of every picked atom."""
-        training_rows = self.state.engine.dictionary.training_rows
+        training_rows = self.fit.engine.dictionary.training_rows
         assert training_rows is not None
-        return training_rows[np.asarray(self.state.atoms, dtype=np.intp)]
+        return training_rows[np.asarray(self.fit.atoms, dtype=np.intp)]
 
-    def follow(self) -> None:
-        """Take in the directions that are new in the state."""
-        state, basis = self.state, self.state.basis
-        fixed = state.n_fixed
-        for t in range(len(self.s), basis.size):
-            column = np.zeros(t + 1)
-            column[:t] = -self.inverse @ basis.R[:t, t] / basis.R[t, t]
-            column[t] = 1.0 / basis.R[t, t]
-            self.inverse = np.pad(self.inverse, (0, 1))
-            self.inverse[:, t] = column
-            self.weights = np.vstack([self.weights, np.zeros_like(state.b[[t]])]) + np.outer(column, state.b[t])
-            at_own_rows = np.concatenate([np.zeros(fixed), basis.V[t, self.rows[: max(0, t + 1 - fixed)]]])[: t + 1]
-            self.s = np.append(self.s, 0.0) + column * at_own_rows
+    def moved(self) -> np.ndarray:
+        """What to add to the residuals for those of the function that predicts, shape (n_targets, n_rows)."""
+        return self._scattered(self._added())
 
-    def added(self, left: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What to add to the residuals and to the leave-one-out residuals at `rows`, shape (n_targets, n_atoms) each.
+    def shift(self) -> np.ndarray:
+        """What to add to the leave-one-out residuals, shape (n_targets, n_rows).
 
-        Both are in the weighted units of the state. `left` is `1 - h_i` and `unit` the part of a row's weight that
-        leaving one out takes away.
+        Leaving one out of a row takes away a part `unit` of its weight, and leaves `1 - unit h_i` of it unexplained.
+        The weights are then `w - G^{-1} d_i unit r_i / (1 - unit h_i)`, where G is `D'D` over the model's columns and
+        d_i its i-th row; `G^{-1} d_i = R^{-1} v_i`, of which only the entry of the atom at that row is wanted.
         """
-        state, rows = self.state, self.rows
-        root = np.sqrt(state.engine.weights[rows])
-        w, s = self.weights[state.n_fixed :].T, self.s[state.n_fixed :]
-        moved = s * unit[rows] * state.residual[:, rows] / left[rows]
-        return self.alpha * root * w, self.alpha * root * (w - moved)
+        fit, rows = self.fit, self.rows
+        assert fit.leverage is not None
+        unit = 1.0 / np.maximum(fit.engine.weights[rows], 1.0)
+        own = self._follow()[fit.n_fixed :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            less = own * unit * fit.residual[:, rows] / (1.0 - unit * fit.leverage[rows])
+            return self._scattered(self._added() - self.alpha * self._root() * less)
+
+    def _added(self) -> np.ndarray:
+        """`alpha w_a`, in the weighted units of the fit, shape (n_targets, n_atoms)."""
+        return self.alpha * self._root() * self.fit.weights()[self.fit.n_fixed :].T
+
+    def _scattered(self, values: np.ndarray) -> np.ndarray:
+        out = np.zeros_like(self.fit.residual)
+        out[:, self.rows] = values
+        return out
+
+    def _follow(self) -> np.ndarray:
+        """Take in the directions that are new in the fit, O(k²) each; all of them where an exchange turned them."""
+        fit = self.fit
+        assert isinstance(fit, OrthogonalFit)
+        if len(fit.drops) != self._n_drops:
+            self._own, self._n_drops = np.zeros(0), len(fit.drops)
+        for t in range(len(self._own), fit.basis.size):
+            column = solve_triangular(fit.basis.R[: t + 1, : t + 1], np.eye(t + 1)[t], check_finite=False)
+            rows = self.rows[: max(0, t + 1 - fit.n_fixed)]
+            at_own_rows = np.concatenate([np.zeros(fit.n_fixed), fit.basis.V[t, rows]])[: t + 1]
+            self._own = np.append(self._own, 0.0) + column * at_own_rows
+        return self._own
+
+    def _root(self) -> np.ndarray:
+        return np.sqrt(self.fit.engine.weights[self.rows])

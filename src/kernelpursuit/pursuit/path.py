@@ -6,96 +6,142 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
+
+from kernelpursuit.pursuit.models import Factor, Models
 
 
 @dataclass
 class PursuitPath:
-    """The path of a pursuit: arrays with one entry for every number of atoms k = 0, 1, ..., n_atoms.
+    """The path of a pursuit: arrays with one entry for the model after k = 0, 1, ..., n_steps steps.
+
+    A step picks one atom. Where an atom cannot be picked again, the model after k steps has k atoms; under
+    `update="stagewise"` and `"rescale"`, which may pick an atom again, it has at most k (see `size`).
 
     Attributes
     ----------
-    atom : array of shape (n_atoms,)
+    atom : array of shape (n_steps,)
         Atom picked at each step.
-    cost : array of shape (n_atoms + 1,)
+    size : array of shape (n_steps + 1,)
+        Number of atoms in each model.
+    cost : array of shape (n_steps + 1,)
         Penalised cost `||y - D w||² + w' L w`.
-    residual_norm : array of shape (n_atoms + 1,)
+    residual_norm : array of shape (n_steps + 1,)
         Root of the weighted sum of squared residuals; with a nugget, of the columns that carry it.
-    dof : array of shape (n_atoms + 1,)
-        Effective degrees of freedom, the sum of the leverages; the intercept counts.
-    loo : array of shape (n_atoms + 1,)
-        Mean squared leave-one-out error with the picked atoms held fixed; infinite where a row is interpolated.
-    loo_se : array of shape (n_atoms + 1,)
+    dof : array of shape (n_steps + 1,)
+        Effective degrees of freedom, the intercept counted: the sum of the leverages, or where weights are not
+        refitted, the number of atoms.
+    loo : array of shape (n_steps + 1,) or None
+        Mean squared leave-one-out error with the picked atoms held fixed; infinite where a row is interpolated. None
+        where weights are not refitted, since only then it has a closed form.
+    loo_se : array of shape (n_steps + 1,) or None
         Standard error of `loo` over rows.
-    validation : array of shape (n_atoms + 1,) or None
+    validation : array of shape (n_steps + 1,) or None
         Mean squared error on held-out rows.
+    cv : array of shape (n_steps + 1,) or None
+        Mean squared error on the rows of each fold, of models fitted without it; NaN where a fold's path was shorter.
+    rcond : array of shape (n_steps + 1,)
+        Reciprocal condition number of `[Q, d / ||d||]`, the basis of the picked atoms and the next one; NaN without
+        a basis, and at 0.
+    correlation : array of shape (n_steps + 1,)
+        The largest `|<j, r>| / sqrt(<j, j>)` over atoms j, with what each model leaves, r; without a penalty that is
+        `|d_j' r| / ||d_j||`. NaN where not all atoms were scored.
     skipped : list of (k, atom)
-        Atoms left out for good after k picks, since they were numerically dependent on the picked ones.
+        Atoms left out for good after k steps, since they were numerically dependent on the picked ones.
+    swaps : list of (k, leaving, coming)
+        Atoms exchanged in step k.
     end_reason : str
         Why the loop ended.
-    R, b : arrays
-        The triangular factor and the coefficients of the orthonormal directions: the weights of the model with k
-        atoms solve `R_k w = b_k` over the leading k directions.
+    used : array
+        All atoms that were ever picked, each once.
+    models : Models
+        Atoms and weights of every model; see `atoms`, `weights`, `coef`, `intercept`.
     n_fixed : int
-        Leading columns of R that were in the model from the start (1 with an intercept).
+        Columns that were in the model from the start (1 with an intercept).
+    n_targets : int
+        Number of targets.
+    n_candidates : int
+        Number of atoms that could be picked.
+    n_features : int or None
+        Number of features of a row; None where the dictionary was precomputed.
+    largest_target : float
+        Largest absolute target.
     total_weight : float
         Sum of the sample weights.
     n_units : float
         Number of rows, those of a weight above one counted by it.
-    target_residual : array of shape (n_atoms + 1, n_targets)
+    target_residual : array of shape (n_steps + 1, n_targets)
         Weighted sum of squared residuals of the function that predicts, for each target.
-    n_floored : int
-        Picked atoms whose part of the penalty was lost to rounding and set to what rounding leaves.
     """
 
     atom: np.ndarray
+    size: np.ndarray
     cost: np.ndarray
     residual_norm: np.ndarray
     dof: np.ndarray
-    loo: np.ndarray
-    loo_se: np.ndarray
-    R: np.ndarray
-    b: np.ndarray
+    loo: np.ndarray | None
+    loo_se: np.ndarray | None
+    rcond: np.ndarray
+    correlation: np.ndarray
+    used: np.ndarray
+    models: Models
     n_fixed: int
+    n_targets: int
+    n_candidates: int
+    n_features: int | None
+    largest_target: float
     total_weight: float
     n_units: float
     target_residual: np.ndarray
     validation: np.ndarray | None = None
+    cv: np.ndarray | None = None
     skipped: list[tuple[int, int]] = field(default_factory=list)
-    n_floored: int = 0
+    swaps: list[tuple[int, int, int]] = field(default_factory=list)
     end_reason: str = ""
 
     @property
-    def n_atoms(self) -> int:
-        """Number of atoms at the end of the path."""
+    def n_steps(self) -> int:
+        """Number of steps taken."""
         return len(self.atom)
 
     def __len__(self) -> int:
-        """Number of atoms at the end of the path."""
-        return self.n_atoms
+        """Number of steps taken."""
+        return self.n_steps
 
     def check_size(self, k: Any) -> int:
-        """Return `k` if it is a number of atoms on this path."""
+        """Return `k` if it is a number of steps on this path."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             raise ValueError(f"k={k!r} is not usable; give a whole number of atoms.")
-        if not 0 <= k <= self.n_atoms:
-            raise ValueError(f"k={k} is not on the path; it has models with 0 to {self.n_atoms} atoms.")
+        if not 0 <= k <= self.n_steps:
+            what = "atoms" if self.size[-1] == self.n_steps else "steps"
+            raise ValueError(f"k={k} is not on the path; it has models with 0 to {self.n_steps} {what}.")
         return int(k)
 
+    def members(self, k: int) -> np.ndarray:
+        """Atoms of the model after k steps, by their place in `used`."""
+        return self.models.members(self.check_size(k))
+
+    def atoms(self, k: int) -> np.ndarray:
+        """Atoms of the model after k steps, each once."""
+        return self.used[self.members(k)]
+
     def weights(self, k: int) -> np.ndarray:
-        """Weights of the fixed columns and the first k atoms, shape (n_fixed + k, n_targets)."""
-        size = self.n_fixed + self.check_size(k)
-        if not size:
-            return self.b[:0]
-        return solve_triangular(self.R[:size, :size], self.b[:size], check_finite=False)
+        """Weights of the fixed columns and of `atoms(k)`, shape (n_fixed + size[k], n_targets)."""
+        return self.models.weights(self.check_size(k))
 
     def coef(self, k: int) -> np.ndarray:
-        """Weights of the first k atoms, shape (k, n_targets)."""
+        """Weights of `atoms(k)`, shape (size[k], n_targets)."""
         return self.weights(k)[self.n_fixed :]
 
     def intercept(self, k: int) -> np.ndarray:
-        """Intercept of the model with k atoms, shape (n_targets,); zero without one."""
-        return self.weights(k)[0] if self.n_fixed else np.zeros(self.b.shape[1])
+        """Intercept of the model after k steps, shape (n_targets,); zero without one."""
+        return self.weights(k)[0] if self.n_fixed else np.zeros(self.n_targets)
+
+    def factor(self, k: int) -> Factor:
+        """The triangular factor R of the model after k steps, `R'R = D'D + L`."""
+        factor = self.models.factor(self.check_size(k))
+        if factor is None:
+            raise ValueError("Only weights that are refitted have this; fit with update='orthogonal'.")
+        return factor
 
     def noise_variance(self, k: int) -> np.ndarray:
         """`RSS / (n - dof)` for every target; NaN where the model has as many degrees of freedom as rows.
@@ -104,8 +150,20 @@ class PursuitPath:
         """
         free = self.n_units - self.dof[k]
         if free <= 1e-6 * self.n_units:
-            return np.full(self.b.shape[1], np.nan)
+            return np.full(self.n_targets, np.nan)
         return self.target_residual[k] * (self.n_units / self.total_weight) / free
+
+    @property
+    def noise_level(self) -> float:
+        """Estimated standard deviation of the noise: the root of the least leave-one-out error on the path.
+
+        Where there is none, of the least `RSS / (n - dof)`. Rules that need a noise level take this one, unless they
+        are given another. Several targets are taken together.
+        """
+        if self.loo is not None:
+            return float(np.sqrt(self.loo.min()))
+        variances = np.array([self.noise_variance(k).mean() for k in range(self.n_steps + 1)])
+        return float(np.sqrt(np.nanmin(variances))) if np.isfinite(variances).any() else np.nan
 
     def with_validation(self, validation: np.ndarray) -> PursuitPath:
         """Return this path with errors on held-out rows."""
@@ -114,15 +172,18 @@ class PursuitPath:
     def columns(self) -> dict[str, np.ndarray]:
         """The path as named columns of equal length; the atom of k = 0 is -1."""
         table = {
-            "k": np.arange(self.n_atoms + 1),
+            "k": np.arange(self.n_steps + 1),
             "atom": np.concatenate([[-1], self.atom]),
+            "size": self.size,
             "cost": self.cost,
             "residual_norm": self.residual_norm,
             "dof": self.dof,
-            "loo": self.loo,
-            "loo_se": self.loo_se,
         }
-        return table if self.validation is None else {**table, "validation": self.validation}
+        for name in ("loo", "loo_se", "validation", "cv", "rcond", "correlation"):
+            values = getattr(self, name)
+            if values is not None and not np.isnan(values).all():
+                table[name] = values
+        return table
 
     def to_frame(self) -> Any:
         """Return the path as a pandas DataFrame with one row for every k."""
@@ -134,5 +195,6 @@ class PursuitPath:
 
     def __repr__(self) -> str:
         """Show size, least leave-one-out error and the end."""
-        least = int(np.argmin(self.loo))
-        return f"PursuitPath({self.n_atoms} atoms, least leave-one-out error at {least}; {self.end_reason})"
+        least = "" if self.loo is None else f", least leave-one-out error at {int(np.argmin(self.loo))}"
+        steps = "" if self.size[-1] == self.n_steps else f" in {self.n_steps} steps"
+        return f"PursuitPath({self.size[-1]} atoms{steps}{least}; {self.end_reason})"

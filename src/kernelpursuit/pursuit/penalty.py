@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dtrsv
 
+from kernelpursuit import _native
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.pursuit.basis import Basis
 
 
 class Penalty(ABC):
-    """The matrix L, read entry by entry.
+    """The matrix L, read entry by entry, and as coordinates of atoms.
 
     A nugget is not among the subclasses: it changes the dictionary (K + alpha I in place of K), not the inner
     product, so the engine adds it.
@@ -28,6 +31,24 @@ class Penalty(ABC):
     def between(self, picked: np.ndarray, atoms: np.ndarray) -> np.ndarray | None:
         """`L_ij` for picked i and other atoms j, shape (len(picked), len(atoms)); None where all are zero."""
         return None
+
+    def coordinates(
+        self, basis: Basis, n_fixed: int, picked: np.ndarray, atoms: np.ndarray, columns: np.ndarray
+    ) -> np.ndarray:
+        """Coordinates of atoms in those that the `picked` have, shape (len(atoms), len(picked)): `C^{-T} L_ij`."""
+        coordinates = np.zeros((len(atoms), len(picked)))
+        between = self.between(picked, atoms) if len(picked) else None
+        if between is not None:
+            # One right-hand side at a time: LAPACK may round several of them in another way, and what an atom is
+            # must not depend on what it is looked at with.
+            factor = np.asfortranarray(basis.C)
+            for row, column in zip(coordinates, between.T):
+                row[:] = dtrsv(factor, column, trans=1)
+        return coordinates
+
+    def own_part(self, own: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+        """What of the atoms' own entries of L is not in these coordinates, and takes one of their own."""
+        return own - np.einsum("ij,ij->i", coordinates, coordinates)
 
 
 class Ridge(Penalty):
@@ -67,7 +88,36 @@ class RKHS(Penalty):
         return self.factor * self.dictionary.gram(picked, atoms, self.n_threads)
 
 
-NAMES = ("ridge", "rkhs", "nugget")
+class OrthogonalRidge(Penalty):
+    """`alpha ||v||²` over the weights v of the orthogonalised atoms q_t, not of unit length (Hagiwara eq. 15).
+
+    With `D = Q U`, U unit upper triangular, that is `L = alpha U'U`: so an atom has the coordinates
+    `sqrt(alpha) q_t'd / ||q_t||²`, and vectors that are orthogonal on the rows stay so with their coordinates.
+    """
+
+    rewards_copies = True
+
+    def __init__(self, alpha: float):
+        self.alpha = alpha
+
+    def diagonal(self, n_atoms: int) -> np.ndarray:
+        """Alpha for every atom, which it has before any was picked."""
+        return np.full(n_atoms, self.alpha)
+
+    def coordinates(
+        self, basis: Basis, n_fixed: int, picked: np.ndarray, atoms: np.ndarray, columns: np.ndarray
+    ) -> np.ndarray:
+        """`sqrt(alpha) q_t'd / ||q_t||²`, from the directions `v_t = q_t / R_tt`."""
+        V = basis.V[n_fixed:]
+        lengths = np.einsum("ij,ij->i", V, V) * np.diagonal(basis.R)[n_fixed:]
+        return np.sqrt(self.alpha) * _native.stored_rmatvec(V, columns, n_threads=basis.n_threads) / lengths
+
+    def own_part(self, own: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+        """Alpha, whatever the coordinates: L grows with them."""
+        return own
+
+
+NAMES = ("ridge", "rkhs", "nugget", "ols")
 
 
 def resolve_penalty(
@@ -84,7 +134,7 @@ def resolve_penalty(
     if penalty == "nugget":
         require_training_rows(dictionary, "penalty='nugget'")
         return None, float(alpha)
-    return (Ridge(alpha) if alpha > 0 else None), 0.0
+    return ({"ridge": Ridge, "ols": OrthogonalRidge}[penalty](alpha) if alpha > 0 else None), 0.0
 
 
 def require_mercer(dictionary: Dictionary, what: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit._validate import as_floats, check_finite
-from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
@@ -56,14 +56,26 @@ class Problem:
         if numbers is None:
             return path
         skipped = [(k, int(numbers[atom])) for k, atom in path.skipped]
-        return replace(path, atom=numbers[path.atom], skipped=skipped)
+        swaps = [(k, int(numbers[leaving]), int(numbers[coming])) for k, leaving, coming in path.swaps]
+        return replace(path, atom=numbers[path.atom], used=numbers[path.used], skipped=skipped, swaps=swaps)
 
     def renumber(self, path: PursuitPath) -> PursuitPath:
         """Return a path of an earlier fit of the same problem with atoms numbered as in the searched dictionary."""
         if self.numbers is None:
             return path
-        skipped = [(k, int(np.searchsorted(self.numbers, atom))) for k, atom in path.skipped]
-        return replace(path, atom=np.searchsorted(self.numbers, path.atom), skipped=skipped)
+        place = {int(number): i for i, number in enumerate(self.numbers)}
+        skipped = [(k, place[atom]) for k, atom in path.skipped]
+        swaps = [(k, place[leaving], place[coming]) for k, leaving, coming in path.swaps]
+        return replace(path, atom=np.searchsorted(self.numbers, path.atom), skipped=skipped, swaps=swaps)
+
+    def facts(self) -> dict[str, Any]:
+        """What a path knows of the problem as a whole."""
+        root = 1.0 if self.weights is None else np.sqrt(self.weights)
+        return {
+            "n_candidates": self.dictionary.n_atoms,
+            "n_features": None if isinstance(self.dictionary, Precomputed) else int(self.X.shape[1]),
+            "largest_target": float(np.abs(self.targets / root).max()) / self.scale,
+        }
 
 
 def pose(

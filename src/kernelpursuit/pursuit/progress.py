@@ -30,7 +30,7 @@ class Progress:
             return
         terminal = sys.stderr.isatty()
         self._next = now + (SECONDS_BETWEEN if terminal else 10.0)
-        elapsed, k = now - self.started, path.n_atoms
+        elapsed, k = now - self.started, path.n_steps
         relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
         left = elapsed / max(k, 1) * (self.max_atoms - k)
         line = (

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from kernelpursuit.pursuit.state import PursuitState
+from kernelpursuit.pursuit.fits import Fit, IncrementFit, OrthogonalFit
+from kernelpursuit.pursuit.fits.base import column_squares
+from kernelpursuit.pursuit.penalty import OrthogonalRidge
 
 # u is recomputed from the residual itself once the residual has fallen by this factor since it last was: what
 # rounding left in u is then still small against what u has become.
@@ -13,71 +17,159 @@ ANCHOR_AGAIN_BELOW = {True: 1e-3, False: 3e-2}  # by whether scores are float64
 NOISE = {True: 1e-14, False: 1e-9}
 
 
-class RunningScores:
+class Scores:
     """`u_j` (what is left for atom j to explain) and `a_j` (what of it is still new), for all atoms.
+
+    inner   <j, j>
+    noise   below this, a is not known, only that it is small
+    """
+
+    inner: np.ndarray
+    noise: np.ndarray
+    u: np.ndarray
+    a: np.ndarray
+
+    def added(self) -> None:
+        """Note that the fit has taken a step."""
+
+    def update(self) -> None:
+        """Bring u and a up to date by one pass over the dictionary."""
+
+    def best_correlation(self) -> float:
+        """The largest `|u_j| / sqrt(<j, j>)`, over atoms and with targets taken together."""
+        squares = column_squares(self.u)
+        largest = np.divide(squares, self.inner, out=np.zeros_like(squares), where=self.inner > 0).max(initial=0.0)
+        return float(np.sqrt(largest))
+
+
+def running_scores(fit: Fit) -> Scores:
+    """The scores that suit a fit."""
+    if isinstance(fit, OrthogonalFit):
+        return RunningScores(fit)
+    assert isinstance(fit, IncrementFit)
+    return ResidualScores(fit)
+
+
+class RunningScores(Scores):
+    """Scores of a fit with a basis, by what every new direction takes away.
 
     Directions may be added several at a time: they wait until scores are asked for, and one pass over the
     dictionary then serves them all.
     """
 
-    def __init__(self, state: PursuitState):
-        self.state = state
-        engine = state.engine
-        self.inner = engine.sqnorms() + state.own_penalties
+    def __init__(self, fit: OrthogonalFit):
+        self.fit = fit
+        engine = fit.engine
+        self.inner = engine.sqnorms() + fit.own_penalties
         self.noise = NOISE[engine.is_exact] * self.inner
         self.a = self.inner.copy()
-        self.u = np.zeros((state.residual.shape[0], engine.n_atoms))
+        self.u = np.zeros((fit.n_targets, engine.n_atoms))
         self._n_seen = 0
         self._penalty_rows: list[np.ndarray] = []
         self._anchor()
 
     def _anchor(self) -> None:
         """Let the next pass compute u from the residual as it is now."""
-        self._anchored_at = self.state.basis.size
-        self._anchor_norm = self.state.residual_norm
-        self._anchor_residual: np.ndarray | None = self.state.residual.copy()
+        self._anchored_at = self.fit.basis.size
+        self._anchor_norm = self.fit.residual_norm
+        self._anchor_residual: np.ndarray | None = self.fit.residual.copy()
 
     def added(self) -> None:
-        """Note that the state has a new direction."""
-        if self.state.residual_norm < ANCHOR_AGAIN_BELOW[self.state.engine.is_exact] * self._anchor_norm:
+        """Note that the fit has a new direction."""
+        # With the penalty of orthogonalised atoms u is no product of atoms with a residual, so it stays as it began.
+        if isinstance(self.fit.penalty, OrthogonalRidge):
+            return
+        if self.fit.residual_norm < ANCHOR_AGAIN_BELOW[self.fit.engine.is_exact] * self._anchor_norm:
             self._anchor()
 
     def update(self) -> None:
         """Bring u and a up to date: one pass over the dictionary for all directions that wait."""
-        basis, n_seen = self.state.basis, self._n_seen
+        basis, n_seen = self.fit.basis, self._n_seen
         waiting = basis.V[n_seen:]
         if self._anchor_residual is None and not len(waiting):
             return
         vectors = waiting if self._anchor_residual is None else np.vstack([waiting, self._anchor_residual])
-        products = self.state.engine.correlate(vectors)
+        products = self.fit.engine.correlate(vectors)
         p = products[: len(waiting)]
-        if self.state.penalty is not None:
-            self._add_penalty(p)
+        lost = self._penalise(p)
         if self._anchor_residual is not None:
             self.u = products[len(waiting) :]
             for t, row in enumerate(self._penalty_rows[: self._anchored_at]):
-                self.u -= np.outer(self.state.b[t], row)
+                self.u -= np.outer(self.fit.b[t], row)
             self._anchor_residual = None
-        for t, row in enumerate(p, start=n_seen):
-            self.a -= np.square(row)
+        for t, (row, taken) in enumerate(zip(p, lost), start=n_seen):
+            self.a -= taken
             if t >= self._anchored_at:
-                self.u -= np.outer(self.state.b[t], row)
+                self.u -= np.outer(self.fit.b[t], row)
         self._n_seen = basis.size
+
+    def _penalise(self, p: np.ndarray) -> Iterator[np.ndarray]:
+        """Add to each p_t the penalty's share, in place; return what each direction takes of every a_j."""
+        penalty, basis = self.fit.penalty, self.fit.basis
+        if isinstance(penalty, OrthogonalRidge):
+            # What is along q_t goes from d_j, its coordinate does not: (q_t'd_j)² / ||q_t||².
+            waiting = basis.V[self._n_seen :]
+            squares = np.einsum("ij,ij->i", waiting, waiting)
+            lost = [np.square(row) / square for row, square in zip(p, squares)]
+            p /= squares[:, None]
+            return iter(lost)
+        if penalty is not None:
+            self._add_penalty(p)
+        return map(np.square, p)
 
     def _add_penalty(self, p: np.ndarray) -> None:
         """Add to each p_t the penalty's share `T_t' L_.j`, by the recurrence that orthogonalising is."""
-        state, R = self.state, self.state.basis.R
-        assert state.penalty is not None
-        everything = np.arange(state.engine.n_atoms)
+        fit, R = self.fit, self.fit.basis.R
+        assert fit.penalty is not None
+        everything = np.arange(fit.engine.n_atoms)
         for t, row in enumerate(p, start=self._n_seen):
-            atom = state.atoms[t - state.n_fixed] if t >= state.n_fixed else None
-            share = None if atom is None else state.penalty.between(np.array([atom]), everything)
+            atom = fit.atoms[t - fit.n_fixed] if t >= fit.n_fixed else None
+            share = None if atom is None else fit.penalty.between(np.array([atom]), everything)
             if share is None:
                 self._penalty_rows.append(np.zeros(1))
                 continue
             new = share[0]
-            for s in range(state.n_fixed, t):
+            for s in range(fit.n_fixed, t):
                 new -= R[s, t] * self._penalty_rows[s]
             new /= R[t, t]
             self._penalty_rows.append(new)
             row += new
+
+
+class ResidualScores(Scores):
+    """Scores of a fit without a basis, by one pass `D'r` a step; nothing that rounding left in them accumulates."""
+
+    def __init__(self, fit: IncrementFit):
+        self.fit = fit
+        engine, n_targets = fit.engine, fit.n_targets
+        products = engine.correlate(np.vstack([fit.targets, fit.basis.V]))
+        self._along_targets = products[:n_targets]
+        self.inner = engine.sqnorms() + fit.own_penalties - column_squares(products[n_targets:])
+        self.noise = NOISE[engine.is_exact] * self.inner
+        self._share = np.zeros((n_targets, engine.n_atoms))  # (L w)_j
+        self.u = self._along_targets.copy()
+        self.a = fit.new(self.inner, self.u * 0.0 if fit.rescales else None)
+        self._is_old = False
+
+    def added(self) -> None:
+        """Note that the fit has taken a step."""
+        self._is_old = True
+        if self.fit.penalty is None:
+            return
+        atom, step, factor = self.fit.last_step
+        self._share *= factor[:, None]
+        between = self.fit.penalty.between(np.array([atom]), np.arange(self.fit.engine.n_atoms))
+        if between is None:
+            self._share[:, atom] += step * self.fit.own_penalties[atom]
+        else:
+            self._share += np.outer(step, between[0])
+
+    def update(self) -> None:
+        """One pass over the dictionary, where a step was taken since the last."""
+        if not self._is_old:
+            return
+        products = self.fit.engine.correlate(self.fit.residual)
+        self.u = products - self._share
+        along = self._along_targets - products + self._share if self.fit.rescales else None
+        self.a = self.fit.new(self.inner, along)
+        self._is_old = False

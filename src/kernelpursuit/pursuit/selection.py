@@ -3,56 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.pursuit.basis import DEPENDENT
-from kernelpursuit.pursuit.penalty import require_mercer, require_training_rows
-from kernelpursuit.pursuit.scores import RunningScores
-from kernelpursuit.pursuit.state import PursuitState, Shortlist
+from kernelpursuit.pursuit.fits import Fit, Outcome, Shortlist
+from kernelpursuit.pursuit.fits.base import column_squares
+from kernelpursuit.pursuit.scores import running_scores
 
 # Scores this close (relative) count as equal, so that rounding does not break a tie: the lowest atom number does.
 TIE = 1e-12
-# How many of the best running scores are computed again before one is picked, by whether they are float64; twice as
-# many each time that all of them turn out to be dependent.
-N_RECHECKED = {True: 1, False: 8}
+# How many of the best running scores are computed again before one is picked, where rounding may have put them in the
+# wrong order; twice as many each time that all of them turn out to be dependent.
+N_RECHECKED = 8
 MOST_RECHECKED = 512
+# Float64 scores are in the right order where more than this part of the best atom is new: rounding leaves some 1e-15 of
+# an atom's squared length in `a`.
+RESOLVED = 1e-7
 # An atom is worth nothing when its squared correlation is below what rounding leaves of it.
 WORTHLESS = (8 * np.finfo(np.float64).eps) ** 2
 
 # Most atoms that candidates="auto" looks at.
 AUTO_CANDIDATES = 10_000
 # What a seed is used for before the first step: streams of random numbers that share no prefix with those of a step.
-CANDIDATES, HELD_OUT = 1, 2
+CANDIDATES, HELD_OUT, FOLDS = 1, 2, 3
 
 NOTHING_TO_GAIN = "no atom lowers the cost any more"
 DEPENDENT_ONLY = "every atom left is numerically dependent on the picked ones"
 ALL_PICKED = "every atom has been picked"
 
 
-class Outcome(Enum):
-    """What came of looking at a few atoms."""
-
-    ADDED = "one of them was added"
-    WORTHLESS = "none is worth adding"
-    DEPENDENT = "all are numerically dependent on the picked ones"
-
-
-def _squares(u: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->j", u, u)
-
-
 def _gain(u: np.ndarray, a: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Drop of the penalised cost when all weights are refitted, u²/a."""
-    return np.divide(_squares(u), a, out=np.zeros_like(a), where=a > 0)
+    """Drop of the penalised cost when the step is taken, u²/a: with all weights refitted where the update does so."""
+    a = np.broadcast_to(a, u.shape)
+    return np.divide(np.square(u), a, out=np.zeros_like(u), where=a > 0).sum(axis=0)
 
 
 def _correlation(u: np.ndarray, a: np.ndarray, inner: np.ndarray) -> np.ndarray:
     """Squared correlation with what is left, u²/<j, j>."""
-    return np.divide(_squares(u), inner, out=np.zeros_like(inner), where=inner > 0)
+    return np.divide(column_squares(u), inner, out=np.zeros_like(inner), where=inner > 0)
 
 
 SCORES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
@@ -63,7 +54,7 @@ NAMES = ("residual", "correlation", "gain", "random")
 
 
 class Selector:
-    """Picks an atom a step and adds it to the state.
+    """Picks an atom a step and adds it to the fit.
 
     Parameters
     ----------
@@ -76,61 +67,96 @@ class Selector:
         Step t draws from a generator seeded by (seed, t + 1), so that a longer path starts with the shorter one.
     """
 
-    def __init__(self, selection: str, n_looked_at: int | None, seed: int, state: PursuitState):
-        self.selection = check_option("selection", selection, NAMES)
+    def __init__(self, selection: str, n_looked_at: int | None, seed: int, fit: Fit):
+        self.selection = selection
         self.n_looked_at = n_looked_at
         self.seed = seed
-        self.state = state
-        dictionary = state.engine.dictionary
-        if selection == "residual":
-            require_training_rows(dictionary, "selection='residual'")
-            require_mercer(dictionary, "selection='residual'")
+        self.fit = fit
+        dictionary = fit.engine.dictionary
         self.training_rows = dictionary.training_rows
-        self.alive = np.ones(state.engine.n_atoms, dtype=bool)
-        if state.penalty is not None and state.penalty.rewards_copies:
+        self.alive = np.ones(fit.engine.n_atoms, dtype=bool)
+        if fit.penalty is not None and fit.penalty.rewards_copies:
             self.alive &= ~dictionary.repeated()
+        self.picks: list[int] = []
         self.skipped: list[tuple[int, int]] = []
+        self.swaps: list[tuple[int, int, int]] = []
+        self.correlation_before = np.nan  # the largest correlation of an atom with what was left before the last step
         needs_all = selection in SCORES and n_looked_at is None
-        self.scores = RunningScores(state) if needs_all else None
+        self.scores = running_scores(fit) if needs_all else None
 
     def step(self) -> str | None:
-        """Add the next atom to the state; return None, or why there is none."""
+        """Add the next atom to the fit; return None, or why there is none."""
+        self.best_correlation()
         if not self.alive.any():
             return DEPENDENT_ONLY if self.skipped else ALL_PICKED
         for attempt in range(len(self.alive)):
             atoms = self._propose(attempt)
             if not len(atoms):
                 break
-            outcome = self._try(self.state.examine(atoms))
-            if outcome is not Outcome.DEPENDENT:
-                return None if outcome is Outcome.ADDED else NOTHING_TO_GAIN
+            answer = self._try(self.fit.examine(atoms))
+            if answer is not Outcome.DEPENDENT:
+                return None if answer is Outcome.ADDED else str(answer)
         return DEPENDENT_ONLY
 
     def force(self, atom: int) -> bool:
         """Add a given atom (one that an earlier fit picked)."""
-        return self._try(self.state.examine(np.array([atom])), always=True) is Outcome.ADDED
+        return self._try(self.fit.examine(np.array([atom])), always=True) is Outcome.ADDED
 
     def skip(self, atom: int | np.integer) -> None:
         """Leave an atom out for good, since it is numerically dependent on the picked ones."""
         self.alive[atom] = False
-        self.skipped.append((len(self.state.atoms), int(atom)))
+        self.skipped.append((self.fit.n_steps, int(atom)))
 
-    def _try(self, shortlist: Shortlist, always: bool = False) -> Outcome:
-        """Add the best of a shortlist, if it is worth it (or `always`)."""
+    def exchange(self) -> None:
+        """Let the atom with the largest residual take the place of the one with the smallest, where that pays.
+
+        Nair algorithm 1, steps 1 and 2; the fit does the rest.
+        """
+        squares = self._squared_residuals()
+        inside = np.sort(np.asarray(self.fit.atoms, dtype=np.intp))
+        outside = np.flatnonzero(self.alive)
+        if len(outside):
+            leaving = inside[squares[inside] <= squares[inside].min() * (1 + TIE)][0]
+            coming = outside[squares[outside] >= squares[outside].max() * (1 - TIE)][0]
+            self.swap(int(leaving), int(coming))
+
+    def swap(self, leaving: int, coming: int, always: bool = False) -> None:
+        """Exchange two atoms where that lowers the cost (or `always`)."""
+        if self.fit.swap(leaving, coming, always):
+            # What depended on the leaving atom may not depend on the coming one.
+            self.alive[[leaving, *(atom for _, atom in self.skipped)]] = True
+            self.alive[coming] = False
+            self.swaps.append((self.fit.n_steps, leaving, coming))
+
+    def best_correlation(self) -> float:
+        """The largest correlation of an atom with what is left; NaN where not all atoms are scored."""
+        if self.scores is None:
+            return np.nan
+        self.scores.update()
+        self.correlation_before = self.scores.best_correlation()
+        return self.correlation_before
+
+    def _try(self, shortlist: Shortlist, always: bool = False) -> Outcome | str:
+        """Add the best of a shortlist, if it is worth it (or `always`); a sentence says why the fit ends here."""
         scores = self._score(shortlist)
-        scores[shortlist.a <= DEPENDENT * shortlist.inner] = -np.inf
-        for atom in shortlist.atoms[np.isneginf(scores)]:
+        for atom in shortlist.atoms[dependent := self.fit.dependent(shortlist)]:
             self.skip(atom)
+        scores[dependent] = -np.inf
         while (best := scores.max()) > -np.inf:
             k = int(np.flatnonzero(scores >= best * (1 - TIE))[0])
             if not always and self._is_worthless(shortlist, k):
-                return Outcome.WORTHLESS
-            if self.state.add(shortlist, k):
-                self.alive[shortlist.atoms[k]] = False
+                return NOTHING_TO_GAIN
+            outcome, atom = self.fit.add(shortlist, k), int(shortlist.atoms[k])
+            if outcome is Outcome.ENDED:
+                return self.fit.end_reason
+            if outcome is Outcome.ADDED:
+                self.picks.append(atom)
+                self.alive[atom] = self.fit.may_repeat
                 if self.scores is not None:
                     self.scores.added()
-                return Outcome.ADDED
-            self.skip(shortlist.atoms[k])
+                return outcome
+            if not self.fit.may_repeat:
+                self.skip(atom)
             scores[k] = -np.inf
         return Outcome.DEPENDENT
 
@@ -144,12 +170,12 @@ class Selector:
     def _is_worthless(self, shortlist: Shortlist, k: int) -> bool:
         if self.selection not in SCORES or self.n_looked_at is not None:
             return False
-        correlation = _correlation(shortlist.u[:, [k]], shortlist.a[[k]], shortlist.inner[[k]])
-        return bool(correlation[0] <= WORTHLESS * self.state.initial_cost)
+        correlation = _correlation(shortlist.u[:, [k]], shortlist.a, shortlist.inner[[k]])
+        return bool(correlation[0] <= WORTHLESS * self.fit.initial_cost)
 
     def _squared_residuals(self) -> np.ndarray:
         """Squared residual, in units of the target, at the training row of every atom."""
-        squares = _squares(self.state.residual) / self.state.engine.weights
+        squares = column_squares(self.fit.residual) / self.fit.engine.weights
         return squares[self.training_rows]
 
     def _propose(self, attempt: int) -> np.ndarray:
@@ -159,7 +185,7 @@ class Selector:
         left = np.flatnonzero(self.alive)
         if self.selection == "random" or self.n_looked_at is not None:
             # Counted from one: a seed padded with zeros is the same seed.
-            generator = np.random.default_rng([self.seed, len(self.state.atoms) + 1, attempt + 1])
+            generator = np.random.default_rng([self.seed, self.fit.n_steps + 1, attempt + 1])
             n_drawn = 1 if self.selection == "random" else min(self.n_looked_at or 1, len(left))
             left = np.sort(generator.choice(left, size=min(n_drawn, len(left)), replace=False))
         if self.selection == "residual" and len(left):
@@ -171,18 +197,20 @@ class Selector:
         """The atoms with the best running scores, to be looked at again."""
         assert self.scores is not None
         self.scores.update()
-        scores, exact = self.scores, self.state.engine.is_exact
+        scores, exact = self.scores, self.fit.engine.is_exact
         # Below the noise a is not known, only that it is small: the floor keeps such atoms from looking splendid.
         values = SCORES[self.selection](scores.u, np.maximum(scores.a, scores.noise), scores.inner)
-        if exact:
+        if exact and not self.fit.may_repeat:
             for atom in np.flatnonzero(self.alive & (scores.a <= DEPENDENT * scores.inner)):
                 self.skip(atom)
         values = np.where(self.alive, values, -np.inf)
-        n_wanted = min(N_RECHECKED[exact] << min(attempt, 10), MOST_RECHECKED, int(self.alive.sum()))
-        if n_wanted == 0:
+        n_alive = int(self.alive.sum())
+        if not n_alive:
             return np.zeros(0, dtype=int)
-        if n_wanted == 1:
-            return np.flatnonzero(values >= values.max() * (1 - TIE))[:1]
+        best = np.flatnonzero(values >= values.max() * (1 - TIE))[:1]
+        if exact and attempt == 0 and (scores.a[..., best] > RESOLVED * scores.inner[best]).all():
+            return best
+        n_wanted = min(N_RECHECKED << min(attempt, 10), MOST_RECHECKED, n_alive)
         threshold = np.partition(values, -n_wanted)[-n_wanted]
         above = np.flatnonzero(values > threshold)
         level = np.flatnonzero(values == threshold)[: n_wanted - len(above)]

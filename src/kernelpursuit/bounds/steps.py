@@ -1,0 +1,20 @@
+"""Numbers of atoms as the bounds take and answer them: one, or an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def check_steps(k: Any, low: int = 0) -> np.ndarray:
+    """Return numbers of atoms as an array of floats."""
+    array = np.asarray(k)
+    if array.dtype.kind not in "iu" or (array < low).any():
+        raise ValueError(f"k={k!r} is not usable; give whole numbers of atoms of at least {low}.")
+    return array.astype(np.float64)
+
+
+def in_shape(values: np.ndarray, k: np.ndarray) -> float | np.ndarray:
+    """Return a float where one number of atoms was asked for."""
+    return float(values) if k.ndim == 0 else values

@@ -1,0 +1,223 @@
+"""The systems of the five papers, each as one configuration of `KernelPursuitRegressor`.
+
+A preset is called like a class and returns an estimator that is not yet fitted; keyword arguments override what it
+sets. Printed, it says in one line what it is.
+
+>>> from kernelpursuit import presets
+>>> presets.rfs
+rfs: regularised forward selection (Hagiwara section 2.2): selection='gain', update=Orthogonal(), penalty='ridge'
+>>> presets.greedy_qr(max_atoms=50, stop="mdl").max_atoms
+50
+
+Every preset runs to `max_atoms` unless told otherwise (`stop="max"`), without an intercept, over all candidates, as the
+papers print their algorithms; those that are a stopping rule by name have that rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernelpursuit.estimators import KernelPursuitRegressor
+from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise
+
+AS_PRINTED: dict[str, Any] = {"fit_intercept": False, "candidates": "all", "stop": "max"}
+
+
+@dataclass(frozen=True, repr=False)
+class Preset:
+    """A system of a paper.
+
+    Parameters
+    ----------
+    name : str
+        Its name here.
+    summary : str
+        What it does, in a few words.
+    source : str
+        Where it is from.
+    settings : dict
+        Parameters of the estimator that make it that system.
+    """
+
+    name: str
+    summary: str
+    source: str
+    settings: dict[str, Any]
+
+    @property
+    def __name__(self) -> str:
+        """The name, as a function has it."""
+        return self.name
+
+    def __call__(self, **params: Any) -> KernelPursuitRegressor:
+        """Return the estimator, unfitted; keyword arguments override the preset's settings."""
+        return KernelPursuitRegressor(**{**AS_PRINTED, **self.settings, **params})
+
+    def __repr__(self) -> str:
+        """Say in one line what the system is and what makes it so."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        return f"{self.name}: {self.summary} ({self.source}): {settings}"
+
+
+def _preset(name: str, summary: str, source: str, **settings: Any) -> Preset:
+    return Preset(name, summary, source, settings)
+
+
+kmp_basic = _preset(
+    "kmp_basic",
+    "basic matching pursuit, which may pick an atom again",
+    "Vincent and Bengio figure 1",
+    selection="correlation",
+    update=Stagewise(),
+    penalty=None,
+)
+kmp_backfit = _preset(
+    "kmp_backfit",
+    "matching pursuit with back-fitting",
+    "Vincent and Bengio section 2.2",
+    selection="correlation",
+    update=Orthogonal(),
+    penalty=None,
+)
+kmp_prefit = _preset(
+    "kmp_prefit",
+    "matching pursuit with pre-fitting",
+    "Vincent and Bengio figure 3",
+    selection="gain",
+    update=Orthogonal(),
+    penalty=None,
+)
+greedy_qr = _preset(
+    "greedy_qr",
+    "largest residual, thin QR",
+    "Nair section 4.2",
+    selection="residual",
+    update=Orthogonal(rcond=1e-8),
+    penalty=None,
+)
+greedy_qr_exchange = _preset(
+    "greedy_qr_exchange",
+    "largest residual, thin QR, atoms exchanged",
+    "Nair algorithms 1 and 3",
+    selection="residual",
+    update=Orthogonal(rcond=1e-8),
+    exchange=True,
+    penalty=None,
+)
+mrx = _preset(
+    "mrx",
+    "minimal residual iterations, atoms exchanged",
+    "Nair algorithms 1 and 2",
+    selection="residual",
+    update=MinRes(),
+    exchange=True,
+    penalty=None,
+)
+ormp = _preset(
+    "ormp",
+    "order recursive matching pursuit",
+    "Natarajan, in Nair section 2.1",
+    selection="gain",
+    update=Orthogonal(),
+    penalty=None,
+)
+rfs = _preset(
+    "rfs",
+    "regularised forward selection",
+    "Hagiwara section 2.2",
+    selection="gain",
+    update=Orthogonal(),
+    penalty="ridge",
+)
+ols = _preset(
+    "ols",
+    "regularised orthogonal least squares",
+    "Hagiwara section 2.3",
+    selection="gain",
+    update=Orthogonal(),
+    penalty="ols",
+)
+tcr = _preset(
+    "tcr",
+    "regularised forward selection, cost reductions thresholded",
+    "Hagiwara section 3.3",
+    selection="gain",
+    update=Orthogonal(),
+    penalty="ridge",
+    alpha=1e-6,
+    stop="tcr",
+)
+sparse_gp_greedy = _preset(
+    "sparse_gp_greedy",
+    "greedy sparse Gaussian process",
+    "Zhang algorithm 1",
+    selection="gain",
+    update=Rescale(),
+    penalty="rkhs",
+)
+sparse_gp_random = _preset(
+    "sparse_gp_random",
+    "random sparse Gaussian process",
+    "Zhang algorithm 2",
+    selection="random",
+    update=Orthogonal(),
+    penalty="rkhs",
+)
+sparse_gp_kappa = _preset(
+    "sparse_gp_kappa",
+    "greedy sparse Gaussian process over kappa random candidates a step",
+    "Zhang algorithm 3",
+    selection="gain",
+    update=Rescale(),
+    penalty="rkhs",
+    candidates=59,
+)
+sparse_gp_subspace = _preset(
+    "sparse_gp_subspace",
+    "subspace greedy sparse Gaussian process",
+    "Zhang algorithm 4",
+    selection="gain",
+    update=Orthogonal(),
+    penalty="rkhs",
+)
+oga = _preset(
+    "oga",
+    "orthogonal greedy algorithm, predictions truncated",
+    "Xu algorithms 1 and 2",
+    selection="correlation",
+    update=Orthogonal(),
+    penalty=None,
+    truncate="auto",
+)
+oga_ptr = _preset(
+    "oga_ptr",
+    "orthogonal greedy algorithm, ended by the prediction-based rule",
+    "Xu algorithm 2 and section 2.2",
+    selection="correlation",
+    update=Orthogonal(),
+    penalty=None,
+    truncate="auto",
+    stop="ptr",
+)
+
+ALL: tuple[Preset, ...] = (
+    kmp_basic,
+    kmp_backfit,
+    kmp_prefit,
+    greedy_qr,
+    greedy_qr_exchange,
+    mrx,
+    ormp,
+    rfs,
+    ols,
+    tcr,
+    sparse_gp_greedy,
+    sparse_gp_random,
+    sparse_gp_kappa,
+    sparse_gp_subspace,
+    oga,
+    oga_ptr,
+)
+
+__all__ = ["ALL", "Preset", *(preset.name for preset in ALL)]

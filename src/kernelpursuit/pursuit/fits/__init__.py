@@ -1,0 +1,19 @@
+"""The fit so far, one class for each way in which weights follow."""
+
+from __future__ import annotations
+
+from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist
+from kernelpursuit.pursuit.fits.increments import IncrementFit, RescaleFit, StagewiseFit
+from kernelpursuit.pursuit.fits.minres import MinResFit
+from kernelpursuit.pursuit.fits.orthogonal import OrthogonalFit
+
+__all__ = [
+    "Fit",
+    "IncrementFit",
+    "MinResFit",
+    "OrthogonalFit",
+    "Outcome",
+    "RescaleFit",
+    "Shortlist",
+    "StagewiseFit",
+]

@@ -1,0 +1,158 @@
+"""What the loop asks of a fit, whatever follows when an atom is picked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit.engine import Engine
+from kernelpursuit.pursuit.basis import Basis
+from kernelpursuit.pursuit.models import FixedPart, Models
+from kernelpursuit.pursuit.penalty import Penalty
+
+
+class Outcome(Enum):
+    """What came of adding an atom."""
+
+    ADDED = "it was added"
+    DEPENDENT = "it is numerically dependent on the picked ones"
+    ENDED = "the fit ends before it"
+
+
+@dataclass
+class Shortlist:
+    """A few atoms with everything that a selection rule may want to know of them, in float64.
+
+    atoms    their numbers, ascending
+    inner    <j, j>
+    u        what is left for j to explain, shape (n_targets, n_atoms)
+    a        what of j is still new, shape (n_atoms,), or (n_targets, n_atoms) where targets differ in it
+    details  what the fit wants to know again when one of them is added
+    """
+
+    atoms: np.ndarray
+    inner: np.ndarray
+    u: np.ndarray
+    a: np.ndarray
+    details: Any = None
+
+
+class Fit(ABC):
+    """The fit so far.
+
+    Parameters
+    ----------
+    engine : Engine
+        Products with the dictionary.
+    targets : array of shape (n_targets, n_rows)
+        Targets, times the root of the sample weights.
+    penalty : Penalty or None
+        The penalty over atoms.
+    basis : Basis
+        Empty; every fit has the fixed columns in it, and one that refits all weights, the atoms as well.
+    """
+
+    #: Whether an atom may be picked again.
+    may_repeat = False
+    #: The diagonal of the hat matrix, where the fit is a least-squares one.
+    leverage: np.ndarray | None = None
+    #: Cost without any atom.
+    initial_cost: float
+
+    def __init__(self, engine: Engine, targets: np.ndarray, penalty: Penalty | None, basis: Basis):
+        self.engine = engine
+        self.penalty = penalty
+        self.own_penalties = np.zeros(engine.n_atoms) if penalty is None else penalty.diagonal(engine.n_atoms)
+        self.basis = basis
+        self.n_targets = targets.shape[0]
+        self.n_steps = 0
+        self.n_fixed = 0
+        self.atoms: list[int] = []  # those of the model
+        self.places: dict[int, int] = {}  # all that were ever picked, by order of their first time
+        self.end_reason = ""  # why the fit refuses to go on, where it does
+        self.rcond = np.nan  # of the basis with the atom last looked at
+
+    @property
+    @abstractmethod
+    def residual(self) -> np.ndarray:
+        """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
+
+    @property
+    @abstractmethod
+    def residual_norm(self) -> float:
+        """Root of the weighted sum of squared residuals."""
+
+    @property
+    def used(self) -> np.ndarray:
+        """Atoms that were ever picked, in the order of their first time."""
+        return np.fromiter(self.places, dtype=np.intp, count=len(self.places))
+
+    @abstractmethod
+    def cost(self) -> float:
+        """`||y - D w||² + w' L w`."""
+
+    @abstractmethod
+    def examine(self, atoms: np.ndarray) -> Shortlist:
+        """Exact scores of a few atoms."""
+
+    @abstractmethod
+    def add(self, shortlist: Shortlist, k: int) -> Outcome:
+        """Add the k-th atom of a shortlist and let the weights follow."""
+
+    def dependent(self, shortlist: Shortlist) -> np.ndarray:
+        """Which atoms of a shortlist are numerically dependent on the picked ones, and so never worth another look."""
+        return np.zeros(len(shortlist.atoms), dtype=bool)
+
+    def swap(self, leaving: int, coming: int, always: bool = False) -> bool:
+        """Let atom `coming` take the place of atom `leaving` where that lowers the cost (or `always`)."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def models(self, scale: float) -> Models:
+        """The models of every step so far, their targets divided by `scale`; what it holds may change with the fit."""
+
+    def weights(self) -> np.ndarray:
+        """Weights of the fixed columns and the model's atoms, shape (n_fixed + n_atoms, n_targets)."""
+        return self.models(1.0).weights(self.n_steps)
+
+    def _place(self, atom: int) -> int:
+        """Place of an atom on the path, a new one where it was never picked before."""
+        return self.places.setdefault(int(atom), len(self.places))
+
+
+def column_squares(values: np.ndarray) -> np.ndarray:
+    """Sums of squares over the first axis."""
+    return np.einsum("ij,ij->j", values, values)
+
+
+class FixedColumns:
+    """The fixed columns of a fit that refits no atom, taken out of targets and atoms alike.
+
+    So the weights of the fixed columns are always the best for those of the atoms.
+    """
+
+    def __init__(self, basis: Basis, targets: np.ndarray, fixed: np.ndarray):
+        self.basis = basis
+        for column in fixed:
+            p = basis.project(column[None])[:, 0]
+            direction = basis.orthogonalise(column, np.zeros(0), p, float(column @ column))
+            if direction is None:
+                raise ValueError("The fixed columns of the model are linearly dependent; leave one of them out.")
+            basis.append(direction)
+        self.b = basis.V @ targets.T
+        self.targets = targets - self.b.T @ basis.V
+        self.p: list[np.ndarray] = []  # products of the directions with every atom, in order of place
+
+    def centred(self, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """An atom's column without its part along the fixed columns, and its products with their directions."""
+        p = self.basis.V @ column
+        return column - p @ self.basis.V, p
+
+    def part(self, scale: float) -> FixedPart:
+        """The fixed columns' share of every model."""
+        p = np.array(self.p).reshape(len(self.p), self.basis.size).T
+        return FixedPart(self.basis.R, self.b / scale, p)

@@ -1,0 +1,173 @@
+"""One weight at a time: the new atom's alone (stagewise), or with one factor for all the others (rescale).
+
+The same letters as everywhere: u = <j, left>, what is left for atom j to explain, is here `d_j'r - (L w)_j`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelpursuit.engine import Engine
+from kernelpursuit.pursuit.basis import DEPENDENT, Basis, grown
+from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares
+from kernelpursuit.pursuit.models import Increments
+from kernelpursuit.pursuit.penalty import Penalty
+
+
+class IncrementFit(Fit):
+    """A fit whose step changes the weight of one atom, and may scale all others alike.
+
+    Parameters
+    ----------
+    engine, targets, penalty
+        As for `Fit`.
+    fixed : array of shape (n_fixed, n_rows)
+        Columns that are in the model from the start, never penalised and always refitted (the intercept).
+    shrinkage : float
+        Part of the optimal step that is taken.
+    """
+
+    may_repeat = True
+    rescales = False
+
+    def __init__(
+        self,
+        engine: Engine,
+        targets: np.ndarray,
+        penalty: Penalty | None,
+        fixed: np.ndarray,
+        shrinkage: float = 1.0,
+    ):
+        super().__init__(engine, targets, penalty, Basis(engine.n_rows, len(fixed), False, engine.n_threads))
+        self.shrinkage = shrinkage
+        self.n_fixed = len(fixed)
+        self.fixed = FixedColumns(self.basis, targets, fixed)
+        self.targets = self.fixed.targets
+        self._residual = self.targets.copy()
+        self._residual_norm = float(np.linalg.norm(self._residual))
+        n_targets = len(targets)
+        self.values = np.zeros((0, n_targets))  # weights by place
+        self.penalties = np.zeros(n_targets)  # w' L w of every target
+        self._place_of_step: list[int] = []
+        self._steps = np.zeros((0, n_targets))
+        self._factors = np.zeros((0, n_targets))
+        self.initial_cost = self.cost()
+
+    @property
+    def residual(self) -> np.ndarray:
+        """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
+        return self._residual
+
+    @property
+    def residual_norm(self) -> float:
+        """Root of the weighted sum of squared residuals."""
+        return self._residual_norm
+
+    def cost(self) -> float:
+        """`||y - D w||² + w' L w`."""
+        return self._residual_norm**2 + float(self.penalties.sum())
+
+    def fitted_squares(self) -> np.ndarray:
+        """Squared length of the model, `||D w||² + w' L w`, for every target."""
+        fitted = self.targets - self._residual
+        return np.einsum("ij,ij->i", fitted, fitted) + self.penalties
+
+    def share(self, atoms: np.ndarray) -> np.ndarray:
+        """`(L w)_j`, shape (n_targets, n_atoms)."""
+        share = np.zeros((self.n_targets, len(atoms)))
+        if self.penalty is None or not self.places:
+            return share
+        between = self.penalty.between(self.used, atoms)
+        if between is not None:
+            return self.values[: len(self.places)].T @ between
+        for i, atom in enumerate(atoms):
+            if atom in self.places:
+                share[:, i] = self.own_penalties[atom] * self.values[self.places[atom]]
+        return share
+
+    def examine(self, atoms: np.ndarray) -> Shortlist:
+        """Exact scores of a few atoms, whose columns are not kept."""
+        fitted = self.targets - self._residual if self.rescales else self._residual[:0]
+        products, squares = self.engine.examine(atoms, np.vstack([self._residual, fitted, self.basis.V]))
+        share, n_targets = self.share(atoms), self.n_targets
+        inner = squares + self.own_penalties[atoms] - column_squares(products[n_targets + len(fitted) :])
+        along = products[n_targets : n_targets + len(fitted)] + share if self.rescales else None
+        return Shortlist(atoms, inner, products[:n_targets] - share, self.new(inner, along), along)
+
+    def new(self, inner: np.ndarray, along: np.ndarray | None) -> np.ndarray:
+        """What of atoms is new to what the step can change: all of it, or what is not along the model.
+
+        `along` are the products <j, model>, shape (n_targets, n_atoms).
+        """
+        if along is None:
+            return inner
+        squares = self.fitted_squares()[:, None]
+        part = np.divide(np.square(along), squares, out=np.zeros_like(along), where=squares > 0)
+        return np.maximum(inner - part, 0.0)
+
+    def add(self, shortlist: Shortlist, k: int) -> Outcome:
+        """Add the k-th atom of a shortlist, or add to its weight where the model has it already."""
+        atom, inner, u = int(shortlist.atoms[k]), shortlist.inner[k], shortlist.u[:, k]
+        new = np.broadcast_to(shortlist.a, (self.n_targets, len(shortlist.atoms)))[:, k]
+        usable = new > DEPENDENT * inner
+        if not usable.any():
+            return Outcome.DEPENDENT
+        step = self.shrinkage * np.divide(u, new, out=np.zeros_like(u), where=usable)
+        factor = np.ones_like(step)
+        if shortlist.details is not None:
+            squares = self.fitted_squares()
+            factor -= np.divide(shortlist.details[:, k] * step, squares, out=np.zeros_like(step), where=squares > 0)
+        self._follow(atom, step, factor)
+        return Outcome.ADDED
+
+    def _follow(self, atom: int, step: np.ndarray, factor: np.ndarray) -> None:
+        """`w <- factor w + step e_atom`, and what hangs on it."""
+        share = self.share(np.array([atom]))[:, 0]
+        self.penalties = factor**2 * self.penalties + 2 * factor * step * share + step**2 * self.own_penalties[atom]
+        column, p = self.fixed.centred(self.engine.columns(np.array([atom]))[0])
+        if self.rescales:
+            self._residual += (1.0 - factor)[:, None] * (self.targets - self._residual)
+        self._residual -= np.outer(step, column)
+        self._residual_norm = float(np.linalg.norm(self._residual))
+        if atom not in self.places:
+            self.atoms.append(atom)
+            self.fixed.p.append(p)
+            self.values = grown(self.values, len(self.atoms))
+            self.values[self._place(atom)] = 0.0
+        place, t = self.places[atom], self.n_steps
+        self.values[: len(self.places)] *= factor
+        self.values[place] += step
+        self._place_of_step.append(place)
+        self._steps, self._factors = grown(self._steps, t + 1), grown(self._factors, t + 1)
+        self._steps[t], self._factors[t] = step, factor
+        self.n_steps = t + 1
+
+    @property
+    def last_step(self) -> tuple[int, np.ndarray, np.ndarray]:
+        """The atom of the last step, what was added to its weight, and what all weights were multiplied by before."""
+        t = self.n_steps - 1
+        return int(self.used[self._place_of_step[t]]), self._steps[t], self._factors[t]
+
+    def models(self, scale: float) -> Increments:
+        """The models by what every step did."""
+        t, places = self.n_steps, np.array(self._place_of_step, dtype=np.intp)
+        return Increments(places, self._steps[:t] / scale, self._factors[:t], self.fixed.part(scale))
+
+    def weights(self) -> np.ndarray:
+        """Weights as they are, without adding up all steps."""
+        members = np.arange(len(self.places))
+        return self.fixed.part(1.0).beside(members, self.values[: len(members)])
+
+
+class StagewiseFit(IncrementFit):
+    """The weight of the new atom alone (Vincent and Bengio figure 1)."""
+
+
+class RescaleFit(IncrementFit):
+    """The weight of the new atom and one factor for all others, both optimal (Zhang algorithms 1 and 3).
+
+    The model F is at its best length, so what is left is orthogonal to it, and the best of `beta F + alpha X_j` is
+    a projection on what of X_j is orthogonal to F: the gain is u²/a as ever, with `a = <j, j> - <j, F>² / <F, F>`.
+    """
+
+    rescales = True

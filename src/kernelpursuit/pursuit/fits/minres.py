@@ -1,0 +1,120 @@
+"""Minimal residual iterations (Nair algorithms 1 and 2): the best step along the residual at the picked rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelpursuit import _native
+from kernelpursuit.engine import Engine
+from kernelpursuit.pursuit.basis import FIRST_ROOM, Basis, grown
+from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist
+from kernelpursuit.pursuit.models import Explicit
+
+
+class MinResFit(Fit):
+    """All weights move along the residual at their own rows, by the step that makes the new residual least.
+
+    The columns of the model's atoms are kept, n numbers each, which is all the memory a step needs.
+    """
+
+    def __init__(self, engine: Engine, targets: np.ndarray, capacity: int, fixed: np.ndarray):
+        super().__init__(engine, targets, None, Basis(engine.n_rows, len(fixed), False, engine.n_threads))
+        self.n_fixed = len(fixed)
+        self.fixed = FixedColumns(self.basis, targets, fixed)
+        rows = engine.dictionary.training_rows
+        assert rows is not None
+        self.rows_of_atoms = rows
+        self._residual = self.fixed.targets.copy()
+        self._residual_norm = float(np.linalg.norm(self._residual))
+        self._root = np.sqrt(engine.weights)
+        self._columns = np.empty((min(capacity, FIRST_ROOM), engine.n_rows))
+        self._values = np.zeros((0, len(targets)))
+        self._places: list[np.ndarray] = [np.zeros(0, dtype=np.intp)]
+        self._history: list[np.ndarray] = [np.zeros((0, len(targets)))]
+        self.initial_cost = self.cost()
+
+    @property
+    def residual(self) -> np.ndarray:
+        """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
+        return self._residual
+
+    @property
+    def residual_norm(self) -> float:
+        """Root of the weighted sum of squared residuals."""
+        return self._residual_norm
+
+    def cost(self) -> float:
+        """`||y - D w||²`."""
+        return self._residual_norm**2
+
+    def examine(self, atoms: np.ndarray) -> Shortlist:
+        """Columns of a few atoms; the step needs no scores of them."""
+        columns = self.engine.columns(atoms)
+        inner = np.einsum("ij,ij->i", columns, columns)
+        return Shortlist(atoms, inner, np.zeros((self.n_targets, len(atoms))), inner, columns)
+
+    def add(self, shortlist: Shortlist, k: int) -> Outcome:
+        """Add the k-th atom of a shortlist and take a step with all."""
+        atom, n_before = int(shortlist.atoms[k]), len(self.atoms)
+        if not shortlist.inner[k] > 0:
+            return Outcome.DEPENDENT
+        self._columns, self._values = grown(self._columns, n_before + 1), grown(self._values, n_before + 1)
+        self._columns[n_before] = self._enter(atom, shortlist.details[k])
+        self._values[n_before] = 0.0
+        self.atoms.append(atom)
+        rows = self.rows_of_atoms[self.atoms]
+        directions = self._residual[:, rows] / self._root[rows]
+        residual = np.empty_like(self._residual)
+        for target, direction in enumerate(directions):
+            # One read of the columns: `step = direction @ columns`.
+            step = np.zeros(self.engine.n_rows)
+            _, squares = _native.sweep(self._columns[: n_before + 1], -direction, step, self.engine.n_threads)
+            length = self._residual[target] @ step / squares if squares > 0 else 0.0
+            residual[target] = self._residual[target] - length * step
+            self._values[: n_before + 1, target] += length * direction
+        self._move(residual)
+        self.n_steps += 1
+        self._write()
+        return Outcome.ADDED
+
+    def swap(self, leaving: int, coming: int, always: bool = False) -> bool:
+        """Exchange one atom and its weight for another where that makes the residual smaller (Nair algorithm 1)."""
+        slot = self.atoms.index(leaving)
+        column = self.engine.columns(np.array([coming]))[0]
+        centred, _ = self.fixed.centred(column)
+        inner = centred @ centred
+        if not inner > 0:
+            return False
+        without = self._residual + np.outer(self._values[slot], self._columns[slot])
+        weight = without @ centred / inner
+        residual = without - np.outer(weight, centred)
+        if not always and not np.linalg.norm(residual) < self._residual_norm:
+            return False
+        self._columns[slot] = self._enter(coming, column)
+        self._values[slot] = weight
+        self.atoms[slot] = coming
+        self._move(residual)
+        self._places.pop()
+        self._history.pop()
+        self._write()
+        return True
+
+    def _enter(self, atom: int, column: np.ndarray) -> np.ndarray:
+        """Note an atom's place; return its column without the fixed columns."""
+        centred, p = self.fixed.centred(column)
+        if atom not in self.places:
+            self.fixed.p.append(p)
+        self._place(atom)
+        return centred
+
+    def _move(self, residual: np.ndarray) -> None:
+        self._residual = residual
+        self._residual_norm = float(np.linalg.norm(residual))
+
+    def _write(self) -> None:
+        self._places.append(np.array([self.places[atom] for atom in self.atoms], dtype=np.intp))
+        self._history.append(self._values[: len(self.atoms)].copy())
+
+    def models(self, scale: float) -> Explicit:
+        """The models by their weights after every step."""
+        return Explicit(self._places, self._history, self.fixed.part(scale), scale)

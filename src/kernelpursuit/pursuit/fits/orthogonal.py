@@ -1,0 +1,228 @@
+"""All weights refitted after each step: basis, residual, leverages, and exact scores of any few atoms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from kernelpursuit import _native
+from kernelpursuit.engine import Engine
+from kernelpursuit.pursuit.basis import DEPENDENT, Basis, Direction, grown
+from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist, column_squares
+from kernelpursuit.pursuit.models import Drop, Factor, Factored
+from kernelpursuit.pursuit.penalty import Penalty
+
+# What counts as dependent where the fit watches the condition number itself: all but rounding is let through.
+BARELY_INDEPENDENT = (8 * np.finfo(np.float64).eps) ** 2
+
+
+@dataclass
+class Lifted:
+    """Atoms as the basis sees them: sample values, coordinates in the penalty, and products with the directions.
+
+    `lost` marks atoms of whose penalty nothing is left but rounding: their functions are sums of the picked ones.
+    """
+
+    values: np.ndarray
+    coordinates: np.ndarray
+    p: np.ndarray
+    lost: np.ndarray
+
+
+class OrthogonalFit(Fit):
+    """Least squares over the picked atoms, by an orthonormal basis of them.
+
+    Parameters
+    ----------
+    engine, targets, penalty
+        As for `Fit`.
+    capacity : int
+        Atoms to make room for at first.
+    fixed : array of shape (n_fixed, n_rows)
+        Columns that are in the model from the start, never penalised (the intercept).
+    rcond : float, optional
+        End before an atom that makes the condition of the basis worse than this; see `updates.Orthogonal`.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        targets: np.ndarray,
+        penalty: Penalty | None,
+        capacity: int,
+        fixed: np.ndarray,
+        rcond: float | None = None,
+    ):
+        basis = Basis(engine.n_rows, capacity + len(fixed), penalty is not None, engine.n_threads)
+        super().__init__(engine, targets, penalty, basis)
+        self.lowest_rcond = rcond
+        self.lifted: list[int] = []  # atoms with a coordinate in the penalty; they keep it when they leave
+        self.drops: dict[int, Drop] = {}
+        # The residual as a vector of the basis: y - D w, and minus the model's coordinates in the penalty.
+        self._residual = targets.copy()
+        self._coordinates = np.zeros((len(targets), 0))
+        self._squares = np.einsum("ij,ij->i", targets, targets)  # of the residual, by target
+        self.b = np.zeros((0, len(targets)))
+        self.leverage = np.zeros(engine.n_rows)
+        for column in fixed:
+            p = self.basis.project(column[None])[:, 0]
+            direction = self.basis.orthogonalise(column, np.zeros(0), p, float(column @ column))
+            if direction is None:
+                raise ValueError("The fixed columns of the model are linearly dependent; leave one of them out.")
+            self._append(direction)
+            self.n_fixed += 1
+        self.initial_cost = self.cost()
+
+    @property
+    def residual(self) -> np.ndarray:
+        """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
+        return self._residual
+
+    @property
+    def residual_norm(self) -> float:
+        """Root of the weighted sum of squared residuals."""
+        return float(np.sqrt(self._squares.sum()))
+
+    def cost(self) -> float:
+        """`||y - D w||² + w' L w`."""
+        return float(self._squares.sum() + np.square(self._coordinates).sum())
+
+    def examine(self, atoms: np.ndarray) -> Shortlist:
+        """Exact scores of a few atoms: their columns and one matrix product over the basis."""
+        self.basis.reserve()
+        values = self.engine.columns(atoms)
+        coordinates, lost = self._lift(atoms, values)
+        p = self.basis.project(values, coordinates)
+        inner = np.einsum("ij,ij->i", values, values) + np.einsum("ij,ij->i", coordinates, coordinates)
+        details = Lifted(values, coordinates, p, lost)
+        return Shortlist(atoms, inner, self._left_along(values, coordinates), inner - column_squares(p), details)
+
+    def _lift(self, atoms: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of atoms in the penalty, the last one their own, and which of them have none left."""
+        if self.penalty is None:
+            return np.zeros((len(atoms), 0)), np.zeros(len(atoms), dtype=bool)
+        own, m = self.own_penalties[atoms], self.basis.n_coordinates
+        coordinates = np.zeros((len(atoms), m + 1))
+        lifted = np.asarray(self.lifted, dtype=np.intp)
+        coordinates[:, :m] = self.penalty.coordinates(self.basis, self.n_fixed, lifted, atoms, values)
+        left = self.penalty.own_part(own, coordinates[:, :m])
+        lost = left <= DEPENDENT * own
+        coordinates[:, m] = np.sqrt(np.where(lost, 0.0, left))
+        for i in np.flatnonzero(np.isin(atoms, lifted)):
+            # One that was here before has its coordinate still.
+            coordinates[i, :m], coordinates[i, m], lost[i] = self.basis.C[:, self.lifted.index(atoms[i])], 0.0, False
+        return coordinates, lost
+
+    def dependent(self, shortlist: Shortlist) -> np.ndarray:
+        """Atoms of which less is new than the scores can resolve; none where the condition number is watched."""
+        if self.lowest_rcond is not None:
+            return super().dependent(shortlist)
+        return shortlist.details.lost | (shortlist.a <= DEPENDENT * shortlist.inner)
+
+    def add(self, shortlist: Shortlist, k: int) -> Outcome:
+        """Add the k-th atom of a shortlist and refit all weights."""
+        lowest = self.lowest_rcond
+        direction = self._new(
+            shortlist, k, shortlist.details.p[:, k], DEPENDENT if lowest is None else BARELY_INDEPENDENT
+        )
+        self.rcond = 0.0 if direction is None else _reciprocal_condition(direction.rho**2 / shortlist.inner[k])
+        if lowest is not None and self.rcond < lowest:
+            self.end_reason = f"the reciprocal condition number fell to {self.rcond:.2g}, below rcond={lowest:g}"
+            return Outcome.ENDED
+        if direction is None:
+            return Outcome.DEPENDENT
+        self._enter(shortlist, k, direction)
+        self.n_steps += 1
+        return Outcome.ADDED
+
+    def _new(self, shortlist: Shortlist, k: int, p: np.ndarray, dependent: float) -> Direction | None:
+        """What is new in the k-th atom of a shortlist; None for too little."""
+        details = shortlist.details
+        return self.basis.orthogonalise(details.values[k], details.coordinates[k], p, shortlist.inner[k], dependent)
+
+    def _enter(self, shortlist: Shortlist, k: int, direction: Direction) -> None:
+        atom, coordinates = int(shortlist.atoms[k]), shortlist.details.coordinates[k]
+        if len(coordinates) and coordinates[-1] > 0:
+            self.basis.add_coordinate(coordinates)
+            self._coordinates = np.pad(self._coordinates, ((0, 0), (0, 1)))
+            self.lifted.append(atom)
+        self._append(direction)
+        self.atoms.append(atom)
+        self._place(atom)
+
+    def swap(self, leaving: int, coming: int, always: bool = False) -> bool:
+        """Exchange two atoms where that alone, one weight for the other, lowers the cost; then refit all.
+
+        Notes
+        -----
+        Nair algorithms 1 and 3. With X_s, w_s the leaving atom and its weight and X_l the coming one, the cost after
+        the exchange of one weight is `||r + w_s X_s - gamma X_l||²`, least over gamma. The residual r is orthogonal
+        to X_s, so that this is below `||r||²` where `<r + w_s X_s, X_l>² / <X_l, X_l> > w_s² <X_s, X_s>`.
+        """
+        position = self.n_fixed + self.atoms.index(leaving)
+        shortlist = self.examine(np.array([coming]))
+        R, p = self.basis.R, shortlist.details.p[:, 0]
+        weight = self.weights()[position]
+        gained = np.square(shortlist.u[:, 0] + weight * (R[:, position] @ p)).sum() / shortlist.inner[0]
+        lost = np.square(weight).sum() * (R[:, position] @ R[:, position])
+        # The one direction of the span that is orthogonal to all atoms but the leaving one.
+        alone = solve_triangular(R, np.eye(len(R))[position], trans="T", check_finite=False)
+        new = shortlist.a[0] + (alone @ p) ** 2 / (alone @ alone)
+        if not (always or gained > lost) or shortlist.details.lost[0] or new <= DEPENDENT * shortlist.inner[0]:
+            return False
+        self._leave(position)
+        p = self.basis.project(shortlist.details.values, shortlist.details.coordinates)[:, 0]
+        direction = self._new(shortlist, 0, p, BARELY_INDEPENDENT)
+        assert direction is not None, "what is new in the coming atom was found to be enough"
+        self._enter(shortlist, 0, direction)
+        return True
+
+    def _leave(self, position: int) -> None:
+        """Take the atom at a position of the basis out of the model."""
+        last, atom = self.basis.size - 1, self.atoms.pop(position - self.n_fixed)
+        turned = self.basis.drop(position)
+        for i, (c, s) in enumerate(zip(turned.cosines, turned.sines), start=position):
+            self.b[i : i + 2] = np.array([[c, s], [-s, c]]) @ self.b[i : i + 2]
+        b = self.b[last].copy()
+        self._absorb(b, turned.values, turned.coordinates, sign=-1)
+        self.drops[self.n_steps] = Drop(position, self.places[atom], turned.column, turned.cosines, turned.sines, b)
+
+    def _left_along(self, values: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+        """Products of vectors with the residuals, shape (n_targets, n_vectors)."""
+        u = _native.stored_rmatvec(values, self._residual, n_threads=self.engine.n_threads)
+        m = self._coordinates.shape[1]
+        return u + _native.stored_rmatvec(coordinates[:, :m], self._coordinates, n_threads=1) if m else u
+
+    def _append(self, direction: Direction) -> None:
+        t = self.basis.size
+        self.basis.append(direction)
+        values, coordinates = self.basis.V[t], self.basis.T[t]
+        self.b = grown(self.b, t + 1)
+        self.b[t] = self._left_along(values[None], coordinates[None])[:, 0]
+        self._absorb(self.b[t], values, coordinates)
+
+    def _absorb(self, b: np.ndarray, values: np.ndarray, coordinates: np.ndarray, sign: int = 1) -> None:
+        """Take a direction into residual and leverages, or out of them."""
+        assert self.leverage is not None
+        self._squares = _native.absorb(self._residual, values, b, self.leverage, sign, self.engine.n_threads)
+        self._coordinates -= np.outer(sign * b, coordinates)
+
+    def models(self, scale: float) -> Factored:
+        """The models by the factor R, and how atoms left it."""
+        size = self.basis.size
+        members = np.array([self.places[atom] for atom in self.atoms], dtype=np.intp)
+        drops = {
+            step: Drop(d.position, d.place, d.column, d.cosines, d.sines, d.b / scale) for step, d in self.drops.items()
+        }
+        return Factored(Factor(members, self.basis.R, self.b[:size] / scale), self.n_fixed, drops)
+
+
+def _reciprocal_condition(new: float) -> float:
+    """Reciprocal condition number of `[Q, k / ||k||]`, of which the part `new` of k's squared length is not in Q.
+
+    With c the length of `Q'k / ||k||` the singular values are `sqrt(1 + c)`, ones, and `sqrt(1 - c)`.
+    """
+    new = min(new, 1.0)
+    return float(np.sqrt(new) / (1.0 + np.sqrt(1.0 - new)))

@@ -1,0 +1,208 @@
+"""The models that a path leaves behind: which atoms each has, and their weights.
+
+Atoms are numbered by their place on the path (0 for the first that was picked, 1 for the next that was not there
+before, and so on). The weights of a model start with those of the fixed columns.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+
+@dataclass
+class Factor:
+    """A model by its triangular factor: the weights solve `R w = b`, columns in the order of `members`."""
+
+    members: np.ndarray
+    R: np.ndarray
+    b: np.ndarray
+
+    def weights(self) -> np.ndarray:
+        """Weights of the fixed columns and the members, shape (size, n_targets)."""
+        return solve_triangular(self.R, self.b, check_finite=False) if len(self.b) else self.b
+
+
+class Models(ABC):
+    """The models after 0, 1, ... steps."""
+
+    @abstractmethod
+    def members(self, k: int) -> np.ndarray:
+        """Places of the atoms of the model after k steps."""
+
+    @abstractmethod
+    def weights(self, k: int) -> np.ndarray:
+        """Weights of the fixed columns and of `members(k)`, shape (n_fixed + n_members, n_targets)."""
+
+    def factor(self, k: int) -> Factor | None:
+        """The triangular factor of the model after k steps; None where its weights are no least-squares fit."""
+        return None
+
+
+@dataclass
+class Drop:
+    """How a column left a triangular factor, so that it can be put back.
+
+    position  where the column was
+    place     place of its atom on the path
+    column    what it was
+    cosines, sines   rotations of rows i, i + 1 for i = position, position + 1, ..., that made R triangular again
+    b         the coefficient that went with the last direction
+    """
+
+    position: int
+    place: int
+    column: np.ndarray
+    cosines: np.ndarray
+    sines: np.ndarray
+    b: np.ndarray
+
+    def undo(self, factor: Factor, n_fixed: int) -> Factor:
+        """Return the factor as it was before the column left."""
+        R = np.vstack([factor.R, np.zeros((1, factor.R.shape[1]))])
+        b = np.vstack([factor.b, self.b])
+        for i in range(self.position + len(self.cosines) - 1, self.position - 1, -1):
+            c, s = self.cosines[i - self.position], self.sines[i - self.position]
+            turn = np.array([[c, -s], [s, c]])
+            R[i : i + 2] = turn @ R[i : i + 2]
+            b[i : i + 2] = turn @ b[i : i + 2]
+        # What the rotations had made zero: the factor without its column is Hessenberg, and nothing below that.
+        R = np.insert(R, self.position, self.column, axis=1)
+        members = np.insert(factor.members, self.position - n_fixed, self.place)
+        return Factor(members, np.triu(R), b)
+
+
+@dataclass
+class Factored(Models):
+    """Models that are least-squares fits: one growing triangular factor.
+
+    Parameters
+    ----------
+    last : Factor
+        The factor of the last model.
+    n_fixed : int
+        Leading columns that every model has.
+    drops : dict
+        By step, how an atom left in that step's exchange. The step's own atom came before it, another after it.
+    """
+
+    last: Factor
+    n_fixed: int
+    drops: dict[int, Drop] = field(default_factory=dict)
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps taken."""
+        return len(self.last.members)
+
+    def factor(self, k: int) -> Factor:
+        """The leading part of the last factor, or where atoms have left since, the factor wound back."""
+        factor = self.last
+        for step in sorted((step for step in self.drops if step > k), reverse=True):
+            factor = self.drops[step].undo(self._leading(factor, step - 1), self.n_fixed)
+        return self._leading(factor, k)
+
+    def _leading(self, factor: Factor, n_atoms: int) -> Factor:
+        size = self.n_fixed + n_atoms
+        return Factor(factor.members[:n_atoms], factor.R[:size, :size], factor.b[:size])
+
+    def members(self, k: int) -> np.ndarray:
+        """Places of the atoms after k steps."""
+        return self.factor(k).members
+
+    def weights(self, k: int) -> np.ndarray:
+        """Solve `R_k w = b_k`."""
+        return self.factor(k).weights()
+
+
+@dataclass
+class FixedPart:
+    """The fixed columns of models that refit nothing else: orthonormal directions, and the atoms' products with them.
+
+    R : shape (n_fixed, n_fixed)
+    b : shape (n_fixed, n_targets)
+    p : shape (n_fixed, n_places), products of the directions with the atoms, in order of place
+    """
+
+    R: np.ndarray
+    b: np.ndarray
+    p: np.ndarray
+
+    def beside(self, members: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Put the weights of the fixed columns before those of the atoms."""
+        if not len(self.R):
+            return weights
+        fixed = solve_triangular(self.R, self.b - self.p[:, members] @ weights, check_finite=False)
+        return np.vstack([fixed, weights])
+
+
+@dataclass
+class Increments(Models):
+    """Models of which a step multiplies all weights by one factor and adds to the weight of one atom.
+
+    Parameters
+    ----------
+    place : array of shape (n_steps,)
+        The atom of every step, by place.
+    step, factor_before : arrays of shape (n_steps, n_targets)
+        What is added to its weight, and what all weights are multiplied by before.
+    fixed : FixedPart
+        The fixed columns.
+    """
+
+    place: np.ndarray
+    step: np.ndarray
+    factor_before: np.ndarray
+    fixed: FixedPart
+
+    def members(self, k: int) -> np.ndarray:
+        """The atoms of the first k steps, which are the first places."""
+        return np.arange(self.place[:k].max(initial=-1) + 1)
+
+    def weights(self, k: int) -> np.ndarray:
+        """Add up what the first k steps left."""
+        later = np.ones((k, self.step.shape[1]))
+        if k:
+            later[: k - 1] = np.cumprod(self.factor_before[k - 1 : 0 : -1], axis=0)[::-1]
+        members = self.members(k)
+        weights = np.zeros((len(members), self.step.shape[1]))
+        np.add.at(weights, self.place[:k], self.step[:k] * later)
+        return self.fixed.beside(members, weights)
+
+
+@dataclass
+class Explicit(Models):
+    """Models whose weights are written down after every step.
+
+    Parameters
+    ----------
+    places, values : lists with one entry for every number of steps
+        Places of the atoms, and their weights times `scale`.
+    fixed : FixedPart
+        The fixed columns.
+    refits : dict
+        By number of steps, the least-squares fit that has taken the place of the weights written down.
+    """
+
+    places: list[np.ndarray]
+    values: list[np.ndarray]
+    fixed: FixedPart
+    scale: float = 1.0
+    refits: dict[int, Factor] = field(default_factory=dict)
+
+    def members(self, k: int) -> np.ndarray:
+        """Places of the atoms after k steps."""
+        return self.refits[k].members if k in self.refits else self.places[k]
+
+    def weights(self, k: int) -> np.ndarray:
+        """The weights written down, or those of the refit."""
+        if k in self.refits:
+            return self.refits[k].weights()
+        return self.fixed.beside(self.places[k], self.values[k] / self.scale)
+
+    def factor(self, k: int) -> Factor | None:
+        """The factor of a refit."""
+        return self.refits.get(k)

@@ -1,0 +1,126 @@
+"""What a rule is, and how it speaks of models."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelpursuit._validate import check_number
+
+if TYPE_CHECKING:
+    from kernelpursuit.stopping.joined import Either
+
+
+def count_atoms(k: int) -> str:
+    """Say how many atoms."""
+    return f"{k} atom" if k == 1 else f"{k} atoms"
+
+
+def tell_size(path: Any, k: int) -> str:
+    """Say how many atoms the model after k steps has, and the steps where an atom was picked again."""
+    size = int(path.size[k])
+    return count_atoms(size) if size == k else f"{count_atoms(size)} in {k} steps"
+
+
+class StoppingRule:
+    """Base of all rules; by itself it never fires and keeps every atom.
+
+    `path` is a `PursuitPath`; while the loop runs, it ends with the current step.
+    """
+
+    #: Name by which the rule is given as `stop=...`.
+    name: str = "max"
+    #: Whether the loop must know, after every step, how much any atom correlates with what is left.
+    needs_correlation: bool = False
+    #: Whether the rule reads the leave-one-out error, which only `update="orthogonal"` has.
+    needs_loo: bool = False
+
+    def fired(self, path: Any) -> bool:
+        """Whether the loop should end after the step that `path` ends with."""
+        return False
+
+    def choose(self, path: Any) -> int:
+        """How many steps to keep."""
+        return path.n_steps
+
+    def explain(self, path: Any) -> str:
+        """One sentence that says what was chosen and why."""
+        return f"{tell_size(path, self.choose(path))}: {path.end_reason}"
+
+    def validation_set(self) -> tuple[Any, Any, Any] | None:
+        """Held-out rows, targets and weights whose error the loop should follow, or None."""
+        return None
+
+    def validation_fraction(self) -> float | None:
+        """Part of the training rows to hold out, or None."""
+        return None
+
+    def folds(self) -> int | None:
+        """Number of folds over which to average errors along the path, or None."""
+        return None
+
+    def __or__(self, other: Any) -> Either:
+        """Join with another rule."""
+        from kernelpursuit.stopping.joined import Either, as_rule
+
+        return Either(self, as_rule(other))
+
+    def __ror__(self, other: Any) -> Either:
+        """Join with a rule given by name."""
+        from kernelpursuit.stopping.joined import Either, as_rule
+
+        return Either(as_rule(other), self)
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._changed().items())})"
+
+    def _changed(self) -> dict[str, Any]:
+        """Parameters that differ from their defaults."""
+        if not is_dataclass(self):
+            return {}
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, default) in values.items() if default is MISSING or value != default}
+
+
+class LeastRule(StoppingRule):
+    """Rules that keep the k at which a curve over the path is least; the fewest atoms among equals.
+
+    `patience` ends the loop after that many steps without a new least; None lets it run.
+    """
+
+    #: What the curve is, in the words of `explain`.
+    label: str
+    patience: int | None
+
+    def __post_init__(self) -> None:
+        if self.patience is not None:
+            check_number("patience", self.patience, low=1, integer=True)
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The criterion of the models after 0, 1, ... steps, shape (n_steps + 1,)."""
+        raise NotImplementedError
+
+    def least(self, path: Any) -> int:
+        """Where the curve is least; entries that are not known do not count."""
+        values = self.curve(path)
+        return int(np.argmin(np.where(np.isnan(values), np.inf, values)))
+
+    def fired(self, path: Any) -> bool:
+        """Whether the criterion has not fallen for `patience` steps."""
+        return self.patience is not None and path.n_steps - self.least(path) >= self.patience
+
+    def choose(self, path: Any) -> int:
+        """The least of the curve."""
+        return self.least(path)
+
+    def explain(self, path: Any) -> str:
+        """Say where the least was, or that it was not seen yet."""
+        k = self.choose(path)
+        if self.curve(path)[k] == np.inf:
+            return f"{tell_size(path, k)}: {self.label} is infinite for every model"
+        if k == path.n_steps and k > 0:
+            return f"{tell_size(path, k)}: {path.end_reason} while {self.label} was still falling"
+        return f"{tell_size(path, k)}: {self.label} is least there, of {path.n_steps} tried"

@@ -1,0 +1,152 @@
+"""The least of a criterion of residuals and degrees of freedom.
+
+n is the number of rows, l the effective degrees of freedom (the sum of the leverages, the intercept counted) and RSS
+the sum of squared residuals. T targets count as n T observations and l T degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit._validate import check_number, check_option
+from kernelpursuit.stopping.base import LeastRule
+from kernelpursuit.stopping.measures import (
+    log_residual_sum,
+    observations,
+    over_what_is_left,
+    parameters,
+    residual_sum,
+)
+
+
+@dataclass(repr=False)
+class MDL(LeastRule):
+    """Keep the least description length, `n/2 log RSS + l/2 log n` (Nair eq. 10; half of the BIC).
+
+    Parameters
+    ----------
+    patience : steps without a new least after which the loop ends; None never ends it
+    """
+
+    patience: int | None = None
+    name = "mdl"
+    label = "MDL"
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The description length."""
+        n = observations(path)
+        return n / 2 * log_residual_sum(path) + parameters(path) / 2 * np.log(n)
+
+
+@dataclass(repr=False)
+class AIC(LeastRule):
+    """Keep the least small-sample AIC, `n/2 log RSS + c/2 (1 + l/n) / (1 - (l + 2)/n)`; infinite where l + 2 >= n.
+
+    c is n in the criterion of Sugiura (1978; also Hurvich and Tsai, 1989), and l as Nair's eq. 11 prints it.
+
+    Parameters
+    ----------
+    variant : {"corrected", "nair"}
+    patience : steps without a new least after which the loop ends; None never ends it
+    """
+
+    variant: str = "corrected"
+    patience: int | None = None
+    name = "aic"
+    label = "AIC"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_option("variant", self.variant, ("corrected", "nair"))
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The criterion of the variant."""
+        n, size = observations(path), parameters(path)
+        factor = size if self.variant == "nair" else n
+        penalty = over_what_is_left(factor / 2 * (n + size), n - size - 2, n)
+        return np.add(n / 2 * log_residual_sum(path), penalty, out=penalty, where=np.isfinite(penalty))
+
+
+@dataclass(repr=False)
+class FPE(LeastRule):
+    """Keep the least final prediction error, `RSS (n + l) / (n - l)` (Akaike 1969); infinite where l >= n.
+
+    Parameters
+    ----------
+    patience : steps without a new least after which the loop ends; None never ends it
+    """
+
+    patience: int | None = None
+    name = "fpe"
+    label = "FPE"
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The final prediction error, times n."""
+        n, size = observations(path), parameters(path)
+        return over_what_is_left(residual_sum(path) * (n + size), n - size, n)
+
+
+@dataclass(repr=False)
+class HDAIC(LeastRule):
+    """Keep the least high-dimensional AIC, `n log(RSS / n) + 2 l log n` (Ing and Lai 2011, as Xu sec. 3.1 prints it).
+
+    Parameters
+    ----------
+    patience : steps without a new least after which the loop ends; None never ends it
+    """
+
+    patience: int | None = None
+    name = "hdaic"
+    label = "HDAIC"
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The criterion."""
+        n = observations(path)
+        return n * (log_residual_sum(path) - np.log(n)) + 2 * parameters(path) * np.log(n)
+
+
+@dataclass(repr=False)
+class TR1(LeastRule):
+    """Keep the least `RSS + kappa l log n` (Barron et al. 2008, Xu eq. 1.3).
+
+    The bound behind it holds for `kappa = 2568 M⁴ (a + 5)`, with targets of at most M in size among n^a atoms: so
+    large that hardly any atom is kept below hundreds of thousands of rows (Xu sec. 3.2). It has units: give targets
+    of a size about one, or a `kappa` of your own.
+
+    Parameters
+    ----------
+    kappa : weight of the penalty; None for the above
+    bound : M; None for the largest absolute target
+    patience : steps without a new least after which the loop ends; None never ends it
+    """
+
+    kappa: float | None = None
+    bound: float | None = None
+    patience: int | None = None
+    name = "tr1"
+    label = "TR1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kappa is not None:
+            check_number("kappa", self.kappa, low=0)
+        if self.bound is not None:
+            check_number("bound", self.bound, low=0, strict=True)
+        if self.kappa is not None and self.bound is not None:
+            raise ValueError(f"bound={self.bound!r} would be ignored beside kappa={self.kappa!r}; give one of the two.")
+
+    def weight(self, path: Any) -> float:
+        """The kappa that is used on a path."""
+        if self.kappa is not None:
+            return self.kappa
+        largest = path.largest_target if self.bound is None else self.bound
+        n = path.n_units
+        power = max(1.0, np.log(path.n_candidates) / np.log(n)) if n > 1 else 1.0
+        return 2568 * largest**4 * (power + 5)
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The penalised sum of squares."""
+        return residual_sum(path) + self.weight(path) * parameters(path) * np.log(observations(path))

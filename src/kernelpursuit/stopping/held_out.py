@@ -1,0 +1,116 @@
+"""Rules on the error on rows that were not fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit._validate import check_number
+from kernelpursuit.stopping.base import LeastRule, tell_size
+
+
+@dataclass(eq=False, repr=False)
+class Validation(LeastRule):
+    """Keep the k with the least squared error on held-out rows; stop after `patience` steps without a new least.
+
+    Parameters
+    ----------
+    X, y : held-out rows and targets; without them, `fraction` of the training rows is held out
+    fraction : part of the training rows to hold out
+    patience : steps without a new least after which the loop ends; None never ends it
+    sample_weight : weights of the held-out rows
+    """
+
+    X: Any = None
+    y: Any = None
+    fraction: float = 0.1
+    patience: int | None = 20
+    sample_weight: Any = None
+    name = "validation"
+    label = "the validation error"
+
+    def __post_init__(self) -> None:
+        if (self.X is None) != (self.y is None):
+            raise ValueError("Validation needs both X and y, or neither (then `fraction` of the rows is held out).")
+        super().__post_init__()
+        if not 0 < check_number("fraction", self.fraction, low=0, strict=True) < 1:
+            raise ValueError(f"fraction={self.fraction!r} is too large; give a number between 0 and 1.")
+
+    def validation_set(self) -> tuple[Any, Any, Any] | None:
+        """The given rows."""
+        return None if self.X is None else (self.X, self.y, self.sample_weight)
+
+    def validation_fraction(self) -> float | None:
+        """The part to hold out where no rows were given."""
+        return self.fraction if self.X is None else None
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The mean squared error on held-out rows."""
+        if path.validation is None:
+            raise ValueError("stop='validation' needs held-out rows: fit with it, or give Validation(X=..., y=...).")
+        return path.validation
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other has the same parameters, and the very same held-out rows."""
+        if not isinstance(other, Validation):
+            return NotImplemented
+        same_rows = all(getattr(self, name) is getattr(other, name) for name in ("X", "y", "sample_weight"))
+        return same_rows and (self.fraction, self.patience) == (other.fraction, other.patience)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Show the number of rows in place of arrays."""
+        shown = [f"{name}={getattr(self, name)!r}" for name in self._changed_numbers()]
+        return f"Validation({', '.join(shown if self.X is None else [f'{len(self.y)} held-out rows', *shown])})"
+
+    def _changed_numbers(self) -> list[str]:
+        defaults = {"fraction": Validation.fraction, "patience": Validation.patience}
+        return [name for name, default in defaults.items() if getattr(self, name) != default]
+
+
+class CV(LeastRule):
+    """Keep the k with the least squared error over folds: on the rows of each, of a path fitted without them.
+
+    It costs a fit for every fold, and other than the leave-one-out error, it knows that the atoms were picked too. It
+    never ends the loop.
+
+    Parameters
+    ----------
+    folds : number of folds, at least 2
+    """
+
+    name = "cv"
+    label = "the cross-validation error"
+    patience = None
+
+    def __init__(self, folds: int = 5):
+        self._folds: int = check_number("folds", folds, low=2, integer=True)
+
+    def folds(self) -> int:
+        """Number of folds."""
+        return self._folds
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The mean squared error over folds; NaN where the path of a fold was shorter."""
+        if path.cv is None:
+            raise ValueError("stop='cv' needs errors over folds, which only a fit computes: fit with it.")
+        return path.cv
+
+    def explain(self, path: Any) -> str:
+        """Say where the least was, or that it was not seen yet."""
+        k = self.choose(path)
+        if 0 < k < path.n_steps and np.isnan(path.cv[k + 1 :]).all():
+            return f"{tell_size(path, k)}: the path of a fold ended there while {self.label} was still falling"
+        return super().explain(path)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other has as many folds."""
+        return self._folds == other._folds if isinstance(other, CV) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _changed(self) -> dict[str, Any]:
+        return {} if self._folds == 5 else {"folds": self._folds}

@@ -1,0 +1,90 @@
+"""Two rules as one, and rules by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelpursuit._validate import check_option
+from kernelpursuit.stopping.base import StoppingRule
+from kernelpursuit.stopping.criteria import AIC, FPE, HDAIC, MDL, TR1
+from kernelpursuit.stopping.held_out import CV, Validation
+from kernelpursuit.stopping.leave_one_out import TCR, Loo, OneSE
+from kernelpursuit.stopping.prediction import PTR
+from kernelpursuit.stopping.thresholds import TR2, TR3, TR4, Max, Tol
+
+
+class Either(StoppingRule):
+    """Two or more rules joined: ends when any fires, keeps the smallest choice."""
+
+    def __init__(self, *rules: StoppingRule):
+        # (a | b) | c and a | (b | c) are the same rule.
+        parts: list[StoppingRule] = []
+        for rule in rules:
+            parts += rule.rules if isinstance(rule, Either) else (rule,)
+        self.rules: tuple[StoppingRule, ...] = tuple(parts)
+        if sum(rule.validation_set() is not None or rule.validation_fraction() is not None for rule in self.rules) > 1:
+            raise ValueError("Two validation rules cannot be joined; give one of them the held-out rows of both.")
+        if len({rule.folds() for rule in self.rules} - {None}) > 1:
+            raise ValueError("Two cv rules with different numbers of folds cannot be joined; give them the same.")
+        self.needs_correlation = any(rule.needs_correlation for rule in self.rules)
+        self.needs_loo = any(rule.needs_loo for rule in self.rules)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """All names."""
+        return " | ".join(rule.name for rule in self.rules)
+
+    def fired(self, path: Any) -> bool:
+        """Whether any has."""
+        return any(rule.fired(path) for rule in self.rules)
+
+    def _chooser(self, path: Any) -> StoppingRule:
+        return min(self.rules, key=lambda rule: rule.choose(path))
+
+    def choose(self, path: Any) -> int:
+        """The smallest choice."""
+        return self._chooser(path).choose(path)
+
+    def explain(self, path: Any) -> str:
+        """The words of the rule that chose."""
+        return self._chooser(path).explain(path)
+
+    def validation_set(self) -> tuple[Any, Any, Any] | None:
+        """That of the rule that has one."""
+        return next((s for s in (rule.validation_set() for rule in self.rules) if s is not None), None)
+
+    def validation_fraction(self) -> float | None:
+        """That of the rule that has one."""
+        return next((f for f in (rule.validation_fraction() for rule in self.rules) if f is not None), None)
+
+    def folds(self) -> int | None:
+        """Those of the rule that has some."""
+        return next((n for n in (rule.folds() for rule in self.rules) if n is not None), None)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other joins the same rules in the same order."""
+        return self.rules == other.rules if isinstance(other, Either) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Show all."""
+        return " | ".join(map(repr, self.rules))
+
+
+RULES: tuple[type[StoppingRule], ...] = (
+    *(MDL, AIC, FPE, HDAIC, TR1),
+    *(Loo, OneSE, TCR),
+    *(Validation, CV),
+    *(PTR, TR2, TR3, TR4, Tol, Max),
+)
+BY_NAME: dict[str, type[StoppingRule]] = {rule.name: rule for rule in RULES}
+
+
+def as_rule(stop: Any) -> StoppingRule:
+    """Return the rule for a name, names joined with `|`, or a rule."""
+    if isinstance(stop, StoppingRule):
+        return stop
+    if isinstance(stop, str) and "|" in stop:
+        return Either(*(as_rule(part.strip()) for part in stop.split("|")))
+    return BY_NAME[check_option("stop", stop, BY_NAME)]()

@@ -1,0 +1,94 @@
+"""How weights follow when an atom is picked.
+
+An update is a small object of settings, or its name. What it does to the weights is written in `pursuit/fits/`, one
+class for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kernelpursuit._validate import check_flag, check_number, check_option
+
+
+@dataclass(frozen=True)
+class Update:
+    """Base of all updates."""
+
+    #: Name by which the update is given as `update=...`.
+    name: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Orthogonal(Update):
+    """Refit all weights after each step (back-fitting), by an orthonormal basis of the picked atoms.
+
+    Parameters
+    ----------
+    rcond : float, optional
+        End the fit before the first atom k for which the reciprocal condition number of `[Q, k / ||k||]` is below
+        this, where Q holds the basis (Nair section 4.2). Without it, an atom that is numerically dependent on the
+        picked ones is left out, and the next best is taken.
+    """
+
+    rcond: float | None = None
+    name = "orthogonal"
+
+    def __post_init__(self) -> None:
+        if self.rcond is not None and not 0 < check_number("rcond", self.rcond, low=0, strict=True) < 1:
+            raise ValueError(f"rcond={self.rcond!r} is too large; give a number between 0 and 1, or None.")
+
+
+@dataclass(frozen=True)
+class Stagewise(Update):
+    """Set the weight of the new atom alone, and add to it where the atom is picked again (Vincent and Bengio fig. 1).
+
+    Parameters
+    ----------
+    shrinkage : float
+        Part of the optimal step that is taken, above 0 and up to 1.
+    """
+
+    shrinkage: float = 1.0
+    name = "stagewise"
+
+    def __post_init__(self) -> None:
+        if not 0 < check_number("shrinkage", self.shrinkage, low=0, strict=True) <= 1:
+            raise ValueError(f"shrinkage={self.shrinkage!r} is too large; give a number above 0 and up to 1.")
+
+
+@dataclass(frozen=True)
+class Rescale(Update):
+    """Set the weight of the new atom and one factor for all the others, both optimal (Zhang algorithm 1)."""
+
+    name = "rescale"
+
+
+@dataclass(frozen=True)
+class MinRes(Update):
+    """Take the best step along the residual restricted to the picked atoms (Nair algorithm 2).
+
+    Parameters
+    ----------
+    refit : bool
+        Whether the weights of the model that is kept are recomputed by least squares at the end, as Nair advises.
+        Other models of the path keep the weights of the iterations.
+    """
+
+    refit: bool = True
+    name = "minres"
+
+    def __post_init__(self) -> None:
+        check_flag("refit", self.refit)
+
+
+BY_NAME: dict[str, type[Update]] = {update.name: update for update in (Orthogonal, Stagewise, MinRes, Rescale)}
+
+
+def as_update(update: Any) -> Update:
+    """Return the update for a name or an update."""
+    return update if isinstance(update, Update) else BY_NAME[check_option("update", update, BY_NAME)]()
+
+
+__all__ = ["BY_NAME", "MinRes", "Orthogonal", "Rescale", "Stagewise", "Update", "as_update"]
