@@ -6,21 +6,26 @@ class for each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from kernelpursuit._validate import check_flag, check_number, check_option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Update:
     """Base of all updates."""
 
     #: Name by which the update is given as `update=...`.
     name: ClassVar[str]
 
+    def __repr__(self) -> str:
+        """Show the settings that are not the default."""
+        changed = [f for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Orthogonal(Update):
     """Refit all weights after each step (back-fitting), by an orthonormal basis of the picked atoms.
 
@@ -40,7 +45,7 @@ class Orthogonal(Update):
             raise ValueError(f"rcond={self.rcond!r} is too large; give a number between 0 and 1, or None.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stagewise(Update):
     """Set the weight of the new atom alone, and add to it where the atom is picked again (Vincent and Bengio fig. 1).
 
@@ -58,14 +63,14 @@ class Stagewise(Update):
             raise ValueError(f"shrinkage={self.shrinkage!r} is too large; give a number above 0 and up to 1.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rescale(Update):
     """Set the weight of the new atom and one factor for all the others, both optimal (Zhang algorithm 1)."""
 
     name = "rescale"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MinRes(Update):
     """Take the best step along the residual restricted to the picked atoms (Nair algorithm 2).
 

@@ -87,7 +87,7 @@ def test_repr():
         "KernelPursuitRegressor(kernel=RBF(gamma=2.0),max_atoms=9,stop=Tol(tol=0.1)|Loo(patience=5))"
     )
     held_out = KernelPursuitRegressor(stop=Validation(np.ones((1000, 3)), np.ones(1000)))
-    assert "1000 rows" in repr(held_out)
+    assert "1000 held-out rows" in repr(held_out)
 
 
 def test_cross_validation_and_grid_search(toy):

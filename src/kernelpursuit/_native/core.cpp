@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -253,24 +254,23 @@ void criteria(Matrix<double> residual, Vector<double> leverage, Vector<double> w
     nb::gil_scoped_release nogil;
     Run run(threads, double(n) * (8 + 4 * targets));
     std::vector<double> partial(chunks * size), least(chunks, 1.0);
-    std::vector<double> errors(n);
+    const std::unique_ptr<double[]> errors(new double[n]);
+    const Tiles<double>& tiles = current.tiles<double>();
     run(chunks, [&](Index task, int, void*) {
-        const Index begin = task * chunk_rows, end = std::min(begin + chunk_rows, n);
-        double* sums = partial.data() + task * size;
-        for (Index i = begin; i < end; ++i) {
-            const double left = 1.0 - (w && w[i] > 1.0 ? h[i] / w[i] : h[i]);
-            double squares = 0;
-            for (Index t = 0; t < targets; ++t) {
-                const double value = r[t * n + i], predicted = m ? value + m[t * n + i] : value;
-                const double without = value / left + (s ? s[t * n + i] : 0.0);
-                sums[t] += predicted * predicted;
-                squares += without * without;
-            }
-            errors[i] = squares / double(targets);
-            sums[targets] += h[i];
-            sums[targets + 1] += errors[i];
-            least[task] = std::min(least[task], left);
+        const Index begin = task * chunk_rows, rows = std::min(chunk_rows, n - begin);
+        double *sums = partial.data() + task * size, *error = errors.get() + begin, left[chunk_rows];
+        double dof = 0, lowest = 1, total_error = 0;
+        for (Index i = 0; i < rows; ++i) {
+            const double leverage = h[begin + i], weight = w ? std::max(w[begin + i], 1.0) : 1.0;
+            left[i] = 1.0 - leverage / weight;
+            dof += leverage;
+            lowest = std::min(lowest, left[i]);
         }
+        tiles.leave_out(r + begin, m ? m + begin : nullptr, s ? s + begin : nullptr, n, targets, rows, left, error, sums);
+        for (Index i = 0; i < rows; ++i) total_error += error[i];
+        sums[targets] = dof;
+        sums[targets + 1] = total_error;
+        least[task] = lowest;
     });
     OrderedSum sum(size);
     for (Index task = 0; task < chunks; ++task) sum.add(partial.data() + task * size);

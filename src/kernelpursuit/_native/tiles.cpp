@@ -80,19 +80,24 @@ struct TimesWeighted {
     KP_INLINE Vd operator()(Index i, Vd value) const { return load(v + i) * value; }
 };
 
-// sums[j * stride + lane] += values of `atoms` rows times the factor; rows start at a multiple of `lanes`.
+// sums[j * stride + lane] += values of `atoms` rows times the factor; rows start at a multiple of `lanes`. With `ahead`,
+// memory is asked for the values that lie so far behind, to bring them while these are computed with.
 template <int atoms, class T, class Factor>
-KP_INLINE void add_rows(const T* values, Index ldv, Index rows, Factor factor, double* sums, Index stride) {
+KP_INLINE void add_rows(const T* values, Index ldv, Index rows, Factor factor, double* sums, Index stride,
+                        Index ahead = 0) {
     Vd sum[atoms][lane_vectors];
     for (int j = 0; j < atoms; ++j)
         for (int v = 0; v < lane_vectors; ++v) sum[j][v] = load(sums + j * stride + v * width);
     Index i = 0;
-    for (; i + lanes <= rows; i += lanes)
+    for (; i + lanes <= rows; i += lanes) {
+        if (ahead)
+            for (int j = 0; j < atoms; ++j) __builtin_prefetch(values + j * ldv + i + ahead);
         for (int v = 0; v < lane_vectors; ++v)
             for (int j = 0; j < atoms; ++j) {
                 const Vd value = load_double(values + j * ldv + i + v * width);
                 sum[j][v] = fma(factor(i + v * width, value), value, sum[j][v]);
             }
+    }
     if (i < rows) {
         // The last rows go through the same arithmetic, filled up with zeros.
         double v_rest[lanes] = {};
@@ -113,9 +118,10 @@ KP_INLINE void add_rows(const T* values, Index ldv, Index rows, Factor factor, d
 }
 
 template <class T, class Factor>
-KP_INLINE void add_group(const T* values, Index ldv, Index rows, Index atoms, Factor factor, double* sums, Index stride) {
+KP_INLINE void add_group(const T* values, Index ldv, Index rows, Index atoms, Factor factor, double* sums, Index stride,
+                         Index ahead = 0) {
     if (atoms == group)
-        add_rows<group>(values, ldv, rows, factor, sums, stride);
+        add_rows<group>(values, ldv, rows, factor, sums, stride, ahead);
     else
         for (Index j = 0; j < atoms; ++j) add_rows<1>(values + j * ldv, ldv, rows, factor, sums + j * stride, stride);
 }
@@ -144,20 +150,48 @@ void rmatvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, c
 }
 
 // Vectors and rows that a group of stored atoms is multiplied with while its values stay in a level-1 cache.
-constexpr Index stored_vectors = 16, stored_rows = 256;
+constexpr Index stored_vectors = 24, stored_rows = 256;
+// Vectors that share the loads of a group: with its sums they fill the registers.
+constexpr int together = 3;
+
+// What add_rows<group> does for each of `together` vectors, lane by lane the same sums.
+template <class T>
+KP_INLINE void add_block(const T* values, Index ldb, Index rows, const double* V, Index ldv, double* sums) {
+    for (int v = 0; v < lane_vectors; ++v) {
+        Vd sum[together][group];
+        for (int t = 0; t < together; ++t)
+            for (int j = 0; j < group; ++j) sum[t][j] = load(sums + (t * group + j) * lanes + v * width);
+        for (Index i = v * width; i < rows; i += lanes) {
+            Vd factor[together];
+            for (int t = 0; t < together; ++t) factor[t] = load(V + t * ldv + i);
+            for (int j = 0; j < group; ++j) {
+                const Vd value = load_double(values + j * ldb + i);
+                for (int t = 0; t < together; ++t) sum[t][j] = fma(factor[t], value, sum[t][j]);
+            }
+        }
+        for (int t = 0; t < together; ++t)
+            for (int j = 0; j < group; ++j) store(sums + (t * group + j) * lanes + v * width, sum[t][j]);
+    }
+}
 
 template <class T>
 void stored(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, double* sums, Index lds) {
     for (Index j = 0; j < m; j += group) {
         const Index atoms = m - j < group ? m - j : group;
+        const T* values = block + j * ldb;
         for (Index first = 0; first < q; first += stored_vectors) {
             const Index vectors = q - first < stored_vectors ? q - first : stored_vectors;
+            const double* factors = V + first * ldv;
             double s[stored_vectors * group * lanes] = {};
             for (Index i = 0; i < n; i += stored_rows) {
                 const Index rows = n - i < stored_rows ? n - i : stored_rows;
-                for (Index t = 0; t < vectors; ++t)
-                    add_group(block + j * ldb + i, ldb, rows, atoms, TimesVector{V + (first + t) * ldv + i},
-                              s + t * group * lanes, lanes);
+                Index t = 0;
+                if (atoms == group && rows % lanes == 0)
+                    for (; t + together <= vectors; t += together)
+                        add_block(values + i, ldb, rows, factors + t * ldv + i, ldv, s + t * group * lanes);
+                for (; t < vectors; ++t)
+                    add_group(values + i, ldb, rows, atoms, TimesVector{factors + t * ldv + i}, s + t * group * lanes,
+                              lanes);
             }
             for (Index t = 0; t < vectors; ++t)
                 for (Index a = 0; a < atoms; ++a) sums[(first + t) * lds + j + a] = tree(s + (t * group + a) * lanes);
@@ -165,8 +199,11 @@ void stored(const T* block, Index ldb, Index n, Index m, const double* V, Index 
     }
 }
 
-// Rows whose part of V, for a few hundred directions, stays in a level-2 cache between its two uses.
-constexpr Index sweep_rows = 256;
+// Rows whose part of m directions, and that of as many rows after them, stays in a level-2 cache.
+KP_INLINE Index sweep_rows(Index m) {
+    const Index fit = 16384 / (m > 0 ? m : 1) / lanes * lanes;
+    return fit < 64 ? 64 : fit > 512 ? 512 : fit;
+}
 
 // z -= sum_t p[t] V[t * ldv + .] for `rows` rows.
 template <class T>
@@ -193,23 +230,57 @@ KP_INLINE void subtract(const T* V, Index ldv, Index rows, Index m, const double
 template <class T>
 void sweep(const T* V, Index ldv, Index n, Index m, const double* p, double* z, double* sums, void* scratch) {
     double* lane_sums = static_cast<double*>(scratch);
+    const Index step = sweep_rows(m);
     for (Index i = 0; i < (m + 1) * lanes; ++i) lane_sums[i] = 0;
-    for (Index i = 0; i < n; i += sweep_rows) {
-        const Index rows = n - i < sweep_rows ? n - i : sweep_rows;
+    for (Index i = 0; i < n; i += step) {
+        const Index rows = n - i < step ? n - i : step, ahead = n - i - rows > 0 ? rows : 0;
         subtract(V + i, ldv, rows, m, p, z + i);
         for (Index t = 0; t < m; t += group)
             add_group(V + t * ldv + i, ldv, rows, m - t < group ? m - t : group, TimesVector{z + i},
-                      lane_sums + t * lanes, lanes);
+                      lane_sums + t * lanes, lanes, ahead);
         add_rows<1>(z + i, Index(0), rows, TimesItself{}, lane_sums + m * lanes, lanes);
     }
     for (Index t = 0; t <= m; ++t) sums[t] = tree(lane_sums + t * lanes);
 }
 
+// Sums over rows of the squares of r + m, and mean squares of e = r / left + s, into errors; m and s may be null.
+void leave_out(const double* r, const double* m, const double* s, Index ld, Index targets, Index n, const double* left,
+               double* errors, double* squares) {
+    for (Index i = 0; i < n; ++i) errors[i] = 0;
+    for (Index t = 0; t < targets; ++t, r += ld) {
+        double sums[lanes] = {};
+        const Index whole = n / lanes * lanes;
+        for (Index i = 0; i < whole; i += lanes)
+            for (Index lane = 0; lane < lanes; ++lane) {
+                const double predicted = m ? r[i + lane] + m[t * ld + i + lane] : r[i + lane];
+                sums[lane] += predicted * predicted;
+            }
+        for (Index i = whole; i < n; ++i) {
+            const double predicted = m ? r[i] + m[t * ld + i] : r[i];
+            sums[i - whole] += predicted * predicted;
+        }
+        squares[t] = tree(sums);
+        if (s)
+            for (Index i = 0; i < n; ++i) {
+                const double without = r[i] / left[i] + s[t * ld + i];
+                errors[i] += without * without;
+            }
+        else
+            for (Index i = 0; i < n; ++i) {
+                const double without = r[i] / left[i];
+                errors[i] += without * without;
+            }
+    }
+    const double share = 1.0 / double(targets);
+    for (Index i = 0; i < n; ++i) errors[i] *= share;
+}
+
 template <class T>
 void rotate(T* V, Index ldv, Index n, Index m, const double* c, const double* s) {
     // A row is written by one rotation and read by the next: few enough columns, and it is still in cache.
-    for (Index i = 0; i < n; i += sweep_rows) {
-        const Index rows = n - i < sweep_rows ? n - i : sweep_rows;
+    const Index step = sweep_rows(m);
+    for (Index i = 0; i < n; i += step) {
+        const Index rows = n - i < step ? n - i : step;
         for (Index t = 0; t + 1 < m; ++t) {
             T *upper = V + t * ldv + i, *lower = upper + ldv;
             for (Index r = 0; r < rows; ++r) {
@@ -255,8 +326,8 @@ void matvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, co
 }  // namespace
 
 const Tiles<float> tiles_f32 = {block<float>, rmatvec<float>, matvec<float>, stored<float>,
-                                sweep<float>, rotate<float>};
+                                sweep<float>, rotate<float>, leave_out};
 const Tiles<double> tiles_f64 = {block<double>, rmatvec<double>, matvec<double>, stored<double>,
-                                 sweep<double>, rotate<double>};
+                                 sweep<double>, rotate<double>, leave_out};
 
 }  // namespace kp::KP_ISA

@@ -45,6 +45,10 @@ struct Tiles {
     void (*sweep)(const T* V, Index ldv, Index n, Index m, const double* p, double* z, double* sums, void* scratch);
     // Rows t and t + 1 of V become c[t] V_t + s[t] V_{t+1} and c[t] V_{t+1} - s[t] V_t, for t = 0, ..., m - 2 in turn
     void (*rotate)(T* V, Index ldv, Index n, Index m, const double* c, const double* s);
+    // errors[i] = mean over t of (r[t * ld + i] / left[i] + s[t * ld + i])^2 and squares[t] = the sum over rows of
+    // (r[t * ld + i] + m[t * ld + i])^2, for at most chunk_rows rows; m and s may be null
+    void (*leave_out)(const double* r, const double* m, const double* s, Index ld, Index targets, Index n,
+                      const double* left, double* errors, double* squares);
 };
 
 // Functions here are in an anonymous namespace so that no copy compiled for a newer processor can be the one

@@ -22,6 +22,12 @@ FLOAT32_RANGE = (1e-15, 1e15)
 OVERFLOW = "The kernel overflows on these rows; scale X, or give a smaller gamma, degree or (for a nugget) alpha."
 
 
+def require_finite(squares: np.ndarray) -> None:
+    """Refuse atoms whose squared norms are not finite."""
+    if not np.isfinite(squares).all():
+        raise ValueError(OVERFLOW)
+
+
 class Engine:
     """Products with the dictionary on the training rows.
 
@@ -70,6 +76,11 @@ class Engine:
         self._sqnorms: np.ndarray | None = None
 
     @property
+    def is_weighted(self) -> bool:
+        """Whether rows differ in weight, or all have another than one."""
+        return self._root is not None
+
+    @property
     def is_exact(self) -> bool:
         """Whether scores are computed from float64 values."""
         self._plan()
@@ -112,23 +123,20 @@ class Engine:
             rows = self.dictionary.training_rows[atoms]
             products += self.nugget * weighted[:, rows]
             squares += self.weights[rows] * self.nugget * (2 * self.dictionary.own_values()[atoms] + self.nugget)
-        if not np.isfinite(squares).all():
-            raise ValueError(OVERFLOW)
+        require_finite(squares)
         return products, squares
 
     def columns(self, atoms: np.ndarray) -> np.ndarray:
-        """Values of single atoms in float64, shape (len(atoms), n_rows)."""
+        """Values of single atoms in float64, shape (len(atoms), n_rows).
+
+        They are not checked: `require_finite` of their squared norms does it in passing.
+        """
         values = self.dictionary.block(self._rows, np.asarray(atoms), np.float64, self.n_threads)
         if self.nugget:
             assert self.dictionary.training_rows is not None
             values[np.arange(len(atoms)), self.dictionary.training_rows[atoms]] += self.nugget
         if self._root is not None:
             values *= self._root
-        # A sum is quicker to check than its terms, and infinite or NaN where one of them is.
-        with np.errstate(over="ignore", invalid="ignore"):
-            suspicious = not np.isfinite(values.sum())
-        if suspicious and not np.isfinite(values).all():
-            raise ValueError(OVERFLOW)
         return values
 
     def _plan(self) -> None:
@@ -148,8 +156,7 @@ class Engine:
             own_weights = self.weights[self.dictionary.training_rows]
             with np.errstate(over="ignore", invalid="ignore"):
                 sqnorms = sqnorms + own_weights * self.nugget * (2 * self.dictionary.own_values() + self.nugget)
-        if not np.isfinite(sqnorms).all():
-            raise ValueError(OVERFLOW)
+        require_finite(sqnorms)
         self._sqnorms, self._dtype = sqnorms, np.dtype(dtype)
 
     def _keep(self) -> None:

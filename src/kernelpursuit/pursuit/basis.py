@@ -23,8 +23,8 @@ from kernelpursuit import _native
 # An atom is numerically dependent when less than this part of its squared length is new. It is a few hundred times
 # what rounding leaves of an atom that is exactly dependent, and what the running scores can still resolve.
 DEPENDENT = 1e-13
-# Orthogonalise again while the cosine with a direction of the basis is, root mean square, above this many eps.
-ORTHOGONAL = 2 * np.finfo(np.float64).eps
+# Orthogonalise again while the cosine with a direction of the basis is, root mean square, above this.
+ORTHOGONAL = 8 * np.finfo(np.float64).eps
 MAX_SWEEPS = 4
 # Directions that there is room for from the start; memory is taken only as they come.
 FIRST_ROOM = 1024
@@ -41,7 +41,10 @@ def grown(array: np.ndarray, n_rows: int) -> np.ndarray:
 
 @dataclass
 class Direction:
-    """What is new in an atom: its length, its products with the basis, and its vector, not yet of unit length."""
+    """What is new in an atom: its length, its products with the basis, and its vector, not yet of unit length.
+
+    The values lie where the next direction of the basis will, and are valid until another is looked for.
+    """
 
     rho: float
     p: np.ndarray
@@ -150,7 +153,9 @@ class Basis:
         Kaufman and Stewart, 1976). A sweep subtracts `p` and, in the same read of the basis, projects what is left:
         so it is known, and need not be guessed from the lengths, whether another sweep is needed.
         """
-        z, c, m = values.copy(), coordinates.copy(), self.n_coordinates
+        self.reserve()
+        z, c, m = self._V[self.size], coordinates.copy(), self.n_coordinates
+        z[:] = values
         total = np.zeros_like(p)
         for _ in range(MAX_SWEEPS):
             total = total + p
@@ -171,7 +176,7 @@ class Basis:
         t = self.size
         self._R[:t, t] = direction.p
         self._R[t, t] = direction.rho
-        np.divide(direction.values, direction.rho, out=self._V[t])
+        self._V[t] /= direction.rho
         if self.penalised:
             self._T[t] = 0.0
             self._T[t, : len(direction.coordinates)] = direction.coordinates / direction.rho

@@ -86,7 +86,6 @@ class Recorder:
         weights = fit.engine.weights
         self._total_weight = float(weights.sum())
         self._n_units = float(np.maximum(weights, 1.0).sum())
-        self._weighted = bool((weights != 1.0).any())
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
 
     def record(self) -> None:
@@ -124,7 +123,7 @@ class Recorder:
         Leaving "one" out of a row of weight w takes away one unit of weight, or all of it where w < 1.
         """
         engine, square = self.fit.engine, self.scale**2
-        weights = engine.weights if self._weighted else None
+        weights = engine.weights if engine.is_weighted else None
         moved, shift = (None, None) if self._nugget is None else (self._nugget.moved(), self._nugget.shift())
         squares, dof, least, loo, spread = _native.criteria(
             self.fit.residual, leverage, weights, moved, shift, engine.n_threads

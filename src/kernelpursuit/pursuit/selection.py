@@ -74,6 +74,8 @@ class Selector:
         self.fit = fit
         dictionary = fit.engine.dictionary
         self.training_rows = dictionary.training_rows
+        rows = np.arange(fit.engine.n_rows)
+        self._one_atom_a_row = self.training_rows is not None and np.array_equal(self.training_rows, rows)
         self.alive = np.ones(fit.engine.n_atoms, dtype=bool)
         if fit.penalty is not None and fit.penalty.rewards_copies:
             self.alive &= ~dictionary.repeated()
@@ -163,8 +165,7 @@ class Selector:
     def _score(self, shortlist: Shortlist) -> np.ndarray:
         if self.selection in SCORES:
             return SCORES[self.selection](shortlist.u, shortlist.a, shortlist.inner)
-        if self.selection == "residual":
-            return self._squared_residuals()[shortlist.atoms]
+        # The others have proposed one atom alone.
         return np.zeros(len(shortlist.atoms))
 
     def _is_worthless(self, shortlist: Shortlist, k: int) -> bool:
@@ -174,9 +175,11 @@ class Selector:
         return bool(correlation[0] <= WORTHLESS * self.fit.initial_cost)
 
     def _squared_residuals(self) -> np.ndarray:
-        """Squared residual, in units of the target, at the training row of every atom."""
-        squares = column_squares(self.fit.residual) / self.fit.engine.weights
-        return squares[self.training_rows]
+        """Squared residual, in units of the target, at the training row of every atom; a new array."""
+        squares = column_squares(self.fit.residual)
+        if self.fit.engine.is_weighted:
+            squares /= self.fit.engine.weights
+        return squares if self._one_atom_a_row else squares[self.training_rows]
 
     def _propose(self, attempt: int) -> np.ndarray:
         """Atoms to look at in earnest, ascending."""
@@ -190,7 +193,7 @@ class Selector:
             left = np.sort(generator.choice(left, size=min(n_drawn, len(left)), replace=False))
         if self.selection == "residual" and len(left):
             squares = self._squared_residuals()[left]
-            return left[squares >= squares.max() * (1 - TIE)][:1]
+            return left[[np.argmax(squares >= squares.max() * (1 - TIE))]]
         return left
 
     def _best_running(self, attempt: int) -> np.ndarray:

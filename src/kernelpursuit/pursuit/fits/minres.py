@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpursuit import _native
-from kernelpursuit.engine import Engine
+from kernelpursuit.engine import Engine, require_finite
 from kernelpursuit.pursuit.basis import FIRST_ROOM, Basis, grown
 from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist
 from kernelpursuit.pursuit.models import Explicit
@@ -51,6 +51,7 @@ class MinResFit(Fit):
         """Columns of a few atoms; the step needs no scores of them."""
         columns = self.engine.columns(atoms)
         inner = np.einsum("ij,ij->i", columns, columns)
+        require_finite(inner)
         return Shortlist(atoms, inner, np.zeros((self.n_targets, len(atoms))), inner, columns)
 
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
@@ -82,7 +83,8 @@ class MinResFit(Fit):
         slot = self.atoms.index(leaving)
         column = self.engine.columns(np.array([coming]))[0]
         centred, _ = self.fixed.centred(column)
-        inner = centred @ centred
+        inner = float(centred @ centred)
+        require_finite(np.array(inner))
         if not inner > 0:
             return False
         without = self._residual + np.outer(self._values[slot], self._columns[slot])

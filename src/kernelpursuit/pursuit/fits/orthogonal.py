@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from kernelpursuit import _native
-from kernelpursuit.engine import Engine
+from kernelpursuit.engine import Engine, require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, Direction, grown
 from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist, column_squares
 from kernelpursuit.pursuit.models import Drop, Factor, Factored
@@ -93,9 +93,11 @@ class OrthogonalFit(Fit):
         """Exact scores of a few atoms: their columns and one matrix product over the basis."""
         self.basis.reserve()
         values = self.engine.columns(atoms)
+        inner = np.einsum("ij,ij->i", values, values)
+        require_finite(inner)
         coordinates, lost = self._lift(atoms, values)
         p = self.basis.project(values, coordinates)
-        inner = np.einsum("ij,ij->i", values, values) + np.einsum("ij,ij->i", coordinates, coordinates)
+        inner += np.einsum("ij,ij->i", coordinates, coordinates)
         details = Lifted(values, coordinates, p, lost)
         return Shortlist(atoms, inner, self._left_along(values, coordinates), inner - column_squares(p), details)
 
