@@ -5,8 +5,10 @@ from __future__ import annotations
 import fit
 import native
 import predict
+import systems
 
 native.main()
 print()
 fit.main()
 predict.main()
+systems.main()

@@ -37,6 +37,7 @@ from kernelpursuit._native.operations import (
     rmatvec,
     rotate,
     sqnorms,
+    stored_examine,
     stored_rmatvec,
     sweep,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "rmatvec",
     "rotate",
     "sqnorms",
+    "stored_examine",
     "stored_rmatvec",
     "sweep",
     "warn_once_if_slow",

@@ -178,16 +178,17 @@ void rmatvec(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<
 }
 
 template <class T>
-void stored_rmatvec(Matrix<T> block, Matrix<double> V, Output<double> out, int threads) {
-    const Index m = block.shape(0), n = block.shape(1), q = V.shape(0);
+void stored_rmatvec(Matrix<T> block, Matrix<double> V, bool squares, Output<double> out, int threads) {
+    const Index m = block.shape(0), n = block.shape(1), q = V.shape(0), width = q + squares;
     const T* b = block.data();
     const double* v = V.data();
     double* target = out.data();
     const Tiles<T>& tiles = current.tiles<T>();
     nb::gil_scoped_release nogil;
-    Run run(threads, double(n) * m * (2 + q));
-    sum_over_rows(run, n, m, q, group, target, [&](Index i, Index rows, Index j, Index count, double* sums, void*) {
-        tiles.stored(b + j * n + i, n, rows, count, v + i, q, n, sums, m);
+    Run run(threads, double(n) * m * (2 + width));
+    const Index atoms = q < 3 ? group : stored_atoms;
+    sum_over_rows(run, n, m, width, atoms, target, [&](Index i, Index rows, Index j, Index count, double* sums, void*) {
+        tiles.stored(b + j * n + i, n, rows, count, v + i, q, n, squares, sums, m);
     });
 }
 
@@ -337,7 +338,7 @@ void bind(nb::module_& module) {
     module.def("matvec", &matvec<T>, "kind"_a, "p0"_a, "p1"_a, "X"_a, "C"_a, "coef"_a, "out"_a, "n_threads"_a);
     module.def("rmatvec", &rmatvec<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "V"_a, "squares"_a,
                "weights"_a, "out"_a, "n_threads"_a);
-    module.def("stored_rmatvec", &stored_rmatvec<T>, "block"_a, "V"_a, "out"_a, "n_threads"_a);
+    module.def("stored_rmatvec", &stored_rmatvec<T>, "block"_a, "V"_a, "squares"_a, "out"_a, "n_threads"_a);
 }
 
 }  // namespace

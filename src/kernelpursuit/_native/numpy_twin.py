@@ -125,12 +125,15 @@ def rmatvec(
             out[-1, atoms] += values @ weights[rows] if len(weights) else values.sum(axis=1)
 
 
-def stored_rmatvec(block: Array, V: Array, out: Array, n_threads: int) -> None:
-    """Fill ``out[t, j] = sum_i block[j, i] V[t, i]``."""
+def stored_rmatvec(block: Array, V: Array, squares: bool, out: Array, n_threads: int) -> None:
+    """Fill ``out[t, j] = sum_i block[j, i] V[t, i]``, and one more row with ``sum_i block[j, i]^2`` if `squares`."""
     m, n = block.shape
     out[:] = 0.0
     for rows, atoms in _tiles(n, m):
-        _add_products(block[atoms, rows], V[:, rows], out[:, atoms])
+        values = block[atoms, rows].astype(np.float64, copy=False)
+        _add_products(values, V[:, rows], out[: len(V), atoms])
+        if squares:
+            out[-1, atoms] += np.einsum("ij,ij->i", values, values)
 
 
 def _add_products(values: Array, V: Array, out: Array) -> None:

@@ -58,6 +58,16 @@ def _check_pair(X: ArrayLike, C: ArrayLike) -> tuple[Any, Any]:
     return x, c
 
 
+def _check_same(name: str, value: ArrayLike | None, like: Any) -> Any:
+    """Return `value` as a float64 matrix of the same shape as another, or one without rows for None."""
+    if value is None:
+        return np.empty((0, like.shape[1]))
+    matrix = _check_matrix(name, value, double=True)
+    if matrix.shape != like.shape:
+        raise ValueError(f"{name} has shape {matrix.shape}; it must have {like.shape}.")
+    return matrix
+
+
 def _check_length(name: str, what: str, length: int, expected: int) -> None:
     if length != expected:
         raise ValueError(f"{name} has {length} {what}; it must have {expected}.")
@@ -207,14 +217,16 @@ def _products(
 
 def _check_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     """Return weights as float64, one for each row; none at all for None."""
-    if weights is None:
-        return np.empty(0)
-    w = np.asarray(weights)
-    if w.ndim != 1 or w.dtype.kind not in "fiub":
-        raise ValueError("weights must be a vector of real numbers; give one for each row of X.")
-    w = np.require(w, np.float64, ["C", "A"])
-    _check_length("weights", "entries", len(w), n_rows)
-    return w
+    return np.empty(0) if weights is None else _check_vector("weights", weights, n_rows)
+
+
+def _check_vector(name: str, value: ArrayLike, length: int) -> NDArray[np.float64]:
+    """Return `value` as a contiguous float64 vector of the given length."""
+    array = np.asarray(value)
+    if array.ndim != 1 or array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be a vector of real numbers; give {length} of them.")
+    _check_length(name, "entries", len(array), length)
+    return np.require(array, np.float64, ["C", "A"])
 
 
 def stored_rmatvec(block: ArrayLike, V: ArrayLike, n_threads: int | None = None) -> NDArray[np.float64]:
@@ -234,11 +246,24 @@ def stored_rmatvec(block: ArrayLike, V: ArrayLike, n_threads: int | None = None)
     float64 array of shape (q, m)
         ``sum_i block[j, i] V[t, i]``, in O(m n q) time, at the speed of memory for one vector.
     """
+    return _stored_products(block, V, False, n_threads)
+
+
+def stored_examine(
+    block: ArrayLike, V: ArrayLike, n_threads: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute what `stored_rmatvec` does, bit by bit, and the atoms' squared norms, from one read of the block."""
+    both = _stored_products(block, V, True, n_threads)
+    return both[:-1], both[-1]
+
+
+def _stored_products(block: ArrayLike, V: ArrayLike, squares: bool, n_threads: int | None) -> NDArray[np.float64]:
+    """Products with vectors, and the squared norms as one more row."""
     stored = _check_matrix("block", block)
     v = _check_matrix("V", V, double=True)
     _check_length("V", "columns", v.shape[1], stored.shape[1])
-    out = np.empty((len(v), len(stored)))
-    implementation.stored_rmatvec(stored, v, out, resolve_threads(n_threads))
+    out = np.empty((len(v) + squares, len(stored)))
+    implementation.stored_rmatvec(stored, v, squares, out, resolve_threads(n_threads))
     return out
 
 
@@ -299,9 +324,8 @@ def rotate(
     """
     if V.dtype != np.float64 or V.ndim != 2 or not (V.flags.c_contiguous and V.flags.writeable):
         raise ValueError("V must be a writable, C-contiguous float64 matrix, since it is changed in place.")
-    c, s = (np.require(a, np.float64, ["C", "A"]) for a in (cosines, sines))
-    for name, angles in (("cosines", c), ("sines", s)):
-        _check_length(name, "entries", len(angles), max(len(V) - 1, 0))
+    n_angles = max(len(V) - 1, 0)
+    c, s = _check_vector("cosines", cosines, n_angles), _check_vector("sines", sines, n_angles)
     implementation.rotate(V, c, s, resolve_threads(n_threads))
 
 
@@ -335,13 +359,13 @@ def absorb(
     float64 array of shape (q,)
         Squared lengths of what is left.
     """
-    for name, array in (("left", left), ("leverage", leverage)):
-        if array.dtype != np.float64 or not (array.flags.c_contiguous and array.flags.writeable):
-            raise ValueError(f"{name} must be a writable, C-contiguous float64 array, since it is changed in place.")
-    v, b = (np.require(array, np.float64, ["C", "A"]) for array in (v, b))
-    _check_length("b", "entries", len(b), len(left))
-    _check_length("v", "entries", len(v), left.shape[1])
-    _check_length("leverage", "entries", len(leverage), left.shape[1])
+    for name, array, ndim in (("left", left, 2), ("leverage", leverage, 1)):
+        if array.ndim != ndim or array.dtype != np.float64 or not (array.flags.c_contiguous and array.flags.writeable):
+            raise ValueError(
+                f"{name} must be a writable, contiguous float64 array of {ndim} dimensions, since it is changed in place."
+            )
+    v, b = _check_vector("v", v, left.shape[1]), _check_vector("b", b, len(left))
+    _check_vector("leverage", leverage, left.shape[1])
     squares = np.empty(len(left))
     implementation.absorb(left, v, b, float(sign), leverage, squares, resolve_threads(n_threads))
     return squares
@@ -382,12 +406,13 @@ def criteria(
     """
     residual = _check_matrix("residual", residual, double=True)
     n_rows = residual.shape[1]
-    _check_length("leverage", "entries", len(leverage), n_rows)
-    w, none = _check_weights(weights, n_rows), np.empty((0, n_rows))
-    moved, shift = (none if array is None else _check_matrix("moved", array, double=True) for array in (moved, shift))
+    leverage = _check_vector("leverage", leverage, n_rows)
+    w = _check_weights(weights, n_rows)
+    if not n_rows:
+        raise ValueError("residual has no columns; give at least one row.")
+    moved, shift = _check_same("moved", moved, residual), _check_same("shift", shift, residual)
     total = float(w.sum()) if len(w) else float(n_rows)
     out = np.empty(len(residual) + 4)
-    leverage = np.require(leverage, np.float64, ["C", "A"])
     implementation.criteria(residual, leverage, w, moved, shift, total, out, resolve_threads(n_threads))
     dof, least, loo, spread = map(float, out[len(residual) :])
     return out[: len(residual)], dof, least, loo / total, spread / total

@@ -149,8 +149,8 @@ void rmatvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, c
         for (Index j = 0; j < m; ++j) sums[t * lds + j] = tree(s.sums + j * stride + t * lanes);
 }
 
-// Vectors and rows that a group of stored atoms is multiplied with while its values stay in a level-1 cache.
-constexpr Index stored_vectors = 24, stored_rows = 256;
+// Vectors and rows that stay in a level-1 cache while stored atoms are multiplied with them, group by group.
+constexpr Index stored_vectors = 24, stored_rows = 128;
 // Vectors that share the loads of a group: with its sums they fill the registers.
 constexpr int together = 3;
 
@@ -175,26 +175,39 @@ KP_INLINE void add_block(const T* values, Index ldb, Index rows, const double* V
 }
 
 template <class T>
-void stored(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, double* sums, Index lds) {
-    for (Index j = 0; j < m; j += group) {
-        const Index atoms = m - j < group ? m - j : group;
-        const T* values = block + j * ldb;
-        for (Index first = 0; first < q; first += stored_vectors) {
-            const Index vectors = q - first < stored_vectors ? q - first : stored_vectors;
-            const double* factors = V + first * ldv;
-            double s[stored_vectors * group * lanes] = {};
-            for (Index i = 0; i < n; i += stored_rows) {
-                const Index rows = n - i < stored_rows ? n - i : stored_rows;
+void stored(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, bool squares, double* sums,
+            Index lds) {
+    // A few vectors are read along with whole chunks of atoms; many take turns with pieces of them.
+    const Index step = q < together ? n : stored_rows;
+    double s[stored_vectors * stored_atoms * lanes];
+    for (Index first = 0; first < q || (squares && first == 0); first += stored_vectors) {
+        const Index vectors = q - first < stored_vectors ? q - first : stored_vectors;
+        const double* factors = V + first * ldv;
+        for (Index j = 0; j < m * vectors * lanes; ++j) s[j] = 0;
+        double own[stored_atoms * lanes] = {};
+        for (Index i = 0; i < n; i += step) {
+            const Index rows = n - i < step ? n - i : step;
+            for (Index j = 0; j < m; j += group) {
+                const Index atoms = m - j < group ? m - j : group;
+                const T* values = block + j * ldb + i;
+                double* target = s + j * vectors * lanes;
                 Index t = 0;
                 if (atoms == group && rows % lanes == 0)
                     for (; t + together <= vectors; t += together)
-                        add_block(values + i, ldb, rows, factors + t * ldv + i, ldv, s + t * group * lanes);
+                        add_block(values, ldb, rows, factors + t * ldv + i, ldv, target + t * group * lanes);
                 for (; t < vectors; ++t)
-                    add_group(values + i, ldb, rows, atoms, TimesVector{factors + t * ldv + i}, s + t * group * lanes,
+                    add_group(values, ldb, rows, atoms, TimesVector{factors + t * ldv + i}, target + t * atoms * lanes,
                               lanes);
+                if (squares && first == 0) add_group(values, ldb, rows, atoms, TimesItself{}, own + j * lanes, lanes);
             }
+        }
+        for (Index j = 0; j < m; j += group) {
+            const Index atoms = m - j < group ? m - j : group;
             for (Index t = 0; t < vectors; ++t)
-                for (Index a = 0; a < atoms; ++a) sums[(first + t) * lds + j + a] = tree(s + (t * group + a) * lanes);
+                for (Index a = 0; a < atoms; ++a)
+                    sums[(first + t) * lds + j + a] = tree(s + (j * vectors + t * atoms + a) * lanes);
+            if (squares && first == 0)
+                for (Index a = 0; a < atoms; ++a) sums[q * lds + j + a] = tree(own + (j + a) * lanes);
         }
     }
 }

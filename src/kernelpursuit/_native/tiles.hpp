@@ -23,8 +23,9 @@ constexpr Index lanes = 8;
 constexpr Index chunk_rows = 2048;
 constexpr Index chunk_atoms = 256;
 
-// Atoms that share the loads of a panel of rows.
+// Atoms that share the loads of a panel of rows, and stored ones that share those of a piece of many vectors.
 constexpr Index group = 4;
+constexpr Index stored_atoms = 32;
 
 template <class T>
 struct Tiles {
@@ -37,9 +38,10 @@ struct Tiles {
     // out[i * q + t] += sum_j k(x_i, c_j) coef[j * q + t], for at most chunk_atoms atoms
     void (*matvec)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* coef, Index q, double* out,
                    void* scratch);
-    // sums[t * lds + j] = sum_i block[j * ldb + i] V[t * ldv + i], for at most chunk_rows rows
-    void (*stored)(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, double* sums,
-                   Index lds);
+    // sums[t * lds + j] = sum_i block[j * ldb + i] V[t * ldv + i], for at most chunk_rows rows and stored_atoms atoms;
+    // with `squares`, and then for t = q, sum_i block[j * ldb + i]^2 as well
+    void (*stored)(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, bool squares,
+                   double* sums, Index lds);
     // z -= sum_t p[t] V[t * ldv + .], then sums[t] = sum_i V[t * ldv + i] z_i and sums[m] = sum_i z_i^2, for at most
     // chunk_rows rows; V is read once
     void (*sweep)(const T* V, Index ldv, Index n, Index m, const double* p, double* z, double* sums, void* scratch);

@@ -124,14 +124,15 @@ class Dictionary(ABC):
         return out
 
     def examine(
-        self, rows: Any, V: np.ndarray, weights: np.ndarray, atoms: np.ndarray, n_threads: int | None = None
+        self, rows: Any, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What `rmatvec` and `sqnorms` give in float64, from one evaluation of the atoms."""
+        """What `rmatvec` and `sqnorms` give in float64, from one evaluation of the atoms; no weights are ones."""
         products, squares = np.empty((V.shape[0], len(atoms))), np.empty(len(atoms))
-        for tile in tiles(len(atoms), len(weights) * 8):
+        for tile in tiles(len(atoms), V.shape[1] * 8):
             values = self.block(rows, atoms[tile], np.float64, n_threads)
-            products[:, tile] = _native.stored_rmatvec(values, V, n_threads=n_threads)
-            squares[tile] = np.einsum("ij,ij,j->i", values, values, weights)
+            products[:, tile], squares[tile] = _native.stored_examine(values, V, n_threads)
+            if weights is not None:
+                squares[tile] = np.einsum("ij,ij,j->i", values, values, weights)
         return products, squares
 
     def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:

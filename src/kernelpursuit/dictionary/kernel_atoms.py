@@ -169,7 +169,7 @@ class KernelAtoms(Dictionary):
         return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads)
 
     def examine(
-        self, rows: Any, V: np.ndarray, weights: np.ndarray, atoms: np.ndarray, n_threads: int | None = None
+        self, rows: Any, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """`D' V` and squared norms by the native core, without storing D."""
         if not self._is_native(rows):

@@ -117,7 +117,8 @@ class Engine:
     def examine(self, atoms: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`D' v` for every vector in the rows of `V` and `d_j' d_j`, over the given atoms alone, in float64."""
         weighted = np.ascontiguousarray(V if self._root is None else V * self._root)
-        products, squares = self.dictionary.examine(self._rows, weighted, self.weights, atoms, self.n_threads)
+        weights = self.weights if self.is_weighted else None
+        products, squares = self.dictionary.examine(self._rows, weighted, weights, atoms, self.n_threads)
         if self.nugget:
             assert self.dictionary.training_rows is not None
             rows = self.dictionary.training_rows[atoms]
@@ -126,12 +127,13 @@ class Engine:
         require_finite(squares)
         return products, squares
 
-    def columns(self, atoms: np.ndarray) -> np.ndarray:
-        """Values of single atoms in float64, shape (len(atoms), n_rows).
+    def columns(self, atoms: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Values of single atoms in float64, shape (len(atoms), n_rows); in `out`, where that is given.
 
         They are not checked: `require_finite` of their squared norms does it in passing.
         """
-        values = self.dictionary.block(self._rows, np.asarray(atoms), np.float64, self.n_threads)
+        values = np.empty((len(atoms), self.n_rows)) if out is None else out
+        self.dictionary.fill(self._rows, np.asarray(atoms), values, self.n_threads)
         if self.nugget:
             assert self.dictionary.training_rows is not None
             values[np.arange(len(atoms)), self.dictionary.training_rows[atoms]] += self.nugget

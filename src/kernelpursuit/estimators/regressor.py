@@ -14,7 +14,7 @@ from kernelpursuit.estimators.checks import check_rows_and_targets
 
 
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
-    """Sparse kernel regression by greedy selection of atoms, all weights refitted after each.
+    """Sparse kernel regression by greedy selection of atoms.
 
     The model is `f(x) = intercept + sum_j coef_j k(x, center_j)` with a few dozen centres. They are picked one at a
     time to lower `sum_i s_i (y_i - f(x_i))² + w' L w` most; the number of them is set by `stop`, up to `max_atoms`.
@@ -30,26 +30,37 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel that has none of
         its own. "scale" is `1 / (n_features * X.var())`, so standardise X first where features differ in unit.
     max_atoms : int, default=200
-        Most atoms on the path.
+        Most steps on the path, of one atom each.
     selection : {"gain", "correlation", "residual", "random"}, default="gain"
         How the next atom is picked: by exactly what the cost drops by when it is added and all weights are refitted;
         by correlation with what is left; at the row with the largest residual; or at random.
-    update : {"orthogonal"}, default="orthogonal"
-        How weights follow: all are refitted after each step.
+    update : {"orthogonal", "stagewise", "minres", "rescale"} or Update, default="orthogonal"
+        How weights follow: all are refitted after each step; only that of the new atom is set; all move along the
+        residual at their own rows; or all but the new one's are scaled alike. Only the first gives leave-one-out
+        errors and standard deviations. Objects of `kernelpursuit.updates` have parameters: `Stagewise(shrinkage=0.5)`.
+    exchange : bool, default=False
+        Whether every step ends with an attempt to swap the atom with the smallest residual for the row with the
+        largest (Nair algorithm 1); for `update` "orthogonal" and "minres" with `selection="residual"`.
     candidates : {"auto", "all"}, int or array of int, default="auto"
         Which atoms are looked at: all of them; that many, drawn anew each step; or just those named. "auto" is all,
         and where there are more than 10,000, a random 10,000.
-    penalty : {"ridge", "rkhs", "nugget"} or None, default="ridge"
-        `L = alpha I`, `L = n alpha K`, no L but `K + alpha I` in place of K, or nothing. The intercept is never
-        penalised.
+    penalty : {"ridge", "rkhs", "nugget", "ols"} or None, default="ridge"
+        `L = alpha I`; `L = n alpha K`; no L, but `K + alpha I` in place of K; alpha times the squared weights of the
+        atoms orthogonalised one after the other (Hagiwara's regularised orthogonal least squares); or nothing. The
+        intercept is never penalised.
     alpha : float, default=1e-3
         Strength of the penalty; of no effect with `penalty=None`.
-    stop : {"loo", "one-se", "tol", "validation", "max"} or StoppingRule, default="loo"
-        How many atoms to keep: as many as give the least leave-one-out error; the fewest within one standard error of
-        that; as many as bring the residual down to a tolerance; as many as suit held-out rows best; or `max_atoms`.
-        Rules join with `|`. `select` applies another rule after the fit.
+    stop : str or StoppingRule, default="loo"
+        How many atoms to keep: as many as give the least leave-one-out error ("loo"); the fewest within one standard
+        error of that ("one-se"); the least of a criterion ("mdl", "aic", "fpe", "hdaic", "tr1"), of the error on
+        held-out rows ("validation") or over folds ("cv"); until steps look like noise ("tcr", "tr3", "tr4"), or the
+        residual is small ("tol", "tr2"); a number that grows with the rows ("ptr"); or `max_atoms` ("max"). Rules
+        join with `|`; `kernelpursuit.stopping` has them as objects. `select` applies another rule after the fit.
     fit_intercept : bool, default=True
         Whether to fit a constant.
+    truncate : float, "auto" or None, default=None
+        Largest absolute prediction, beyond which predictions are cut off; "auto" is the largest absolute target of
+        the training rows (Xu's truncation at M).
     memory_budget : int, optional
         Bytes that the fit may take for dictionary values; a quarter of free memory by default. It changes the time
         a fit takes, never its result.
@@ -57,7 +68,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Whether `fit` goes on from the path of the last fit where only `max_atoms` or `stop` have changed since. It
         saves time and never changes the result: where anything else changed, `fit` starts from scratch.
     random_state : int, RandomState instance or None, default=None
-        Used by `selection="random"`, by drawn candidates and by held-out fractions.
+        Used by `selection="random"`, by drawn candidates, and to hold out rows or deal them to folds.
     n_jobs : int, optional
         Threads; None or -1 for all. A process forked from this one uses one.
     verbose : bool, default=False
@@ -86,6 +97,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
 
     See Also
     --------
+    kernelpursuit.presets : The systems of the papers as configurations of this class.
     kernelpursuit.pursuit_path : The plain function under this class.
 
     Notes
@@ -98,8 +110,11 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     P. Vincent, Y. Bengio, Kernel matching pursuit, Machine Learning 48, 2002.
     P. Nair, A. Choudhury, A. Keane, Some greedy learning algorithms for sparse regression and classification with
     Mercer kernels, JMLR 3, 2002.
+    T. Zhang, Approximation bounds for some sparse kernel regression algorithms, Neural Computation 14, 2002.
     K. Hagiwara, A sparse modeling method based on reduction of cost function in regularized forward selection, IEICE
     Transactions E97.D, 2014.
+    C. Xu, S. Lin, J. Fang, R. Li, Prediction-based termination rule for greedy learning with massive data, Statistica
+    Sinica 26, 2016.
 
     Examples
     --------
@@ -157,7 +172,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Predictions; float32 for float32 rows.
         std : array of the same shape
-            Only with `return_std`: `sigma sqrt(1 + phi(x)' (D'D + L)^{-1} phi(x))`, where phi(x) holds the intercept
+            Only with `return_std`, and only where weights are refitted: `sigma sqrt(1 + phi(x)' (D'D + L)^{-1} phi(x))`, where phi(x) holds the intercept
             and the atoms at x and `sigma² = RSS / (n - dof)`. It is the standard deviation of a new observation at x
             in the Bayesian linear model of the kept atoms with noise sigma, and takes their choice as given.
         """

@@ -129,6 +129,11 @@ def column_squares(values: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->j", values, values)
 
 
+def frobenius(values: np.ndarray) -> float:
+    """Root of the sum of squares; not by BLAS, whose sums change with its threads."""
+    return float(np.sqrt(np.einsum("ij,ij->", values, values)))
+
+
 class FixedColumns:
     """The fixed columns of a fit that refits no atom, taken out of targets and atoms alike.
 

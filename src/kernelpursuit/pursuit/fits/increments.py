@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, grown
-from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares
+from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, frobenius
 from kernelpursuit.pursuit.models import Increments
 from kernelpursuit.pursuit.penalty import Penalty
 
@@ -44,7 +44,7 @@ class IncrementFit(Fit):
         self.fixed = FixedColumns(self.basis, targets, fixed)
         self.targets = self.fixed.targets
         self._residual = self.targets.copy()
-        self._residual_norm = float(np.linalg.norm(self._residual))
+        self._residual_norm = frobenius(self._residual)
         n_targets = len(targets)
         self.values = np.zeros((0, n_targets))  # weights by place
         self.penalties = np.zeros(n_targets)  # w' L w of every target
@@ -128,7 +128,7 @@ class IncrementFit(Fit):
         if self.rescales:
             self._residual += (1.0 - factor)[:, None] * (self.targets - self._residual)
         self._residual -= np.outer(step, column)
-        self._residual_norm = float(np.linalg.norm(self._residual))
+        self._residual_norm = frobenius(self._residual)
         if atom not in self.places:
             self.atoms.append(atom)
             self.fixed.p.append(p)

@@ -7,7 +7,7 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.engine import Engine, require_finite
 from kernelpursuit.pursuit.basis import FIRST_ROOM, Basis, grown
-from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist
+from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, frobenius
 from kernelpursuit.pursuit.models import Explicit
 
 
@@ -25,7 +25,7 @@ class MinResFit(Fit):
         assert rows is not None
         self.rows_of_atoms = rows
         self._residual = self.fixed.targets.copy()
-        self._residual_norm = float(np.linalg.norm(self._residual))
+        self._residual_norm = frobenius(self._residual)
         self._root = np.sqrt(engine.weights)
         self._columns = np.empty((min(capacity, FIRST_ROOM), engine.n_rows))
         self._values = np.zeros((0, len(targets)))
@@ -90,7 +90,7 @@ class MinResFit(Fit):
         without = self._residual + np.outer(self._values[slot], self._columns[slot])
         weight = without @ centred / inner
         residual = without - np.outer(weight, centred)
-        if not always and not np.linalg.norm(residual) < self._residual_norm:
+        if not always and not frobenius(residual) < self._residual_norm:
             return False
         self._columns[slot] = self._enter(coming, column)
         self._values[slot] = weight
@@ -111,7 +111,7 @@ class MinResFit(Fit):
 
     def _move(self, residual: np.ndarray) -> None:
         self._residual = residual
-        self._residual_norm = float(np.linalg.norm(residual))
+        self._residual_norm = frobenius(residual)
 
     def _write(self) -> None:
         self._places.append(np.array([self.places[atom] for atom in self.atoms], dtype=np.intp))

@@ -66,6 +66,7 @@ class OrthogonalFit(Fit):
         self._squares = np.einsum("ij,ij->i", targets, targets)  # of the residual, by target
         self.b = np.zeros((0, len(targets)))
         self.leverage = np.zeros(engine.n_rows)
+        self._columns = np.empty((0, engine.n_rows))
         for column in fixed:
             p = self.basis.project(column[None])[:, 0]
             direction = self.basis.orthogonalise(column, np.zeros(0), p, float(column @ column))
@@ -92,14 +93,16 @@ class OrthogonalFit(Fit):
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms: their columns and one matrix product over the basis."""
         self.basis.reserve()
-        values = self.engine.columns(atoms)
-        inner = np.einsum("ij,ij->i", values, values)
+        # Written over what the last shortlist had: fresh memory costs as much time as a kernel.
+        self._columns = grown(self._columns, len(atoms))
+        values = self.engine.columns(atoms, self._columns[: len(atoms)])
+        u, inner = _native.stored_examine(values, self._residual, self.engine.n_threads)
         require_finite(inner)
         coordinates, lost = self._lift(atoms, values)
         p = self.basis.project(values, coordinates)
+        u += self._penalised_along(coordinates)
         inner += np.einsum("ij,ij->i", coordinates, coordinates)
-        details = Lifted(values, coordinates, p, lost)
-        return Shortlist(atoms, inner, self._left_along(values, coordinates), inner - column_squares(p), details)
+        return Shortlist(atoms, inner, u, inner - column_squares(p), Lifted(values, coordinates, p, lost))
 
     def _lift(self, atoms: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates of atoms in the penalty, the last one their own, and which of them have none left."""
@@ -191,18 +194,18 @@ class OrthogonalFit(Fit):
         self._absorb(b, turned.values, turned.coordinates, sign=-1)
         self.drops[self.n_steps] = Drop(position, self.places[atom], turned.column, turned.cosines, turned.sines, b)
 
-    def _left_along(self, values: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-        """Products of vectors with the residuals, shape (n_targets, n_vectors)."""
-        u = _native.stored_rmatvec(values, self._residual, n_threads=self.engine.n_threads)
+    def _penalised_along(self, coordinates: np.ndarray) -> np.ndarray:
+        """The penalty's share of the products of vectors with the residuals, shape (n_targets, n_vectors)."""
         m = self._coordinates.shape[1]
-        return u + _native.stored_rmatvec(coordinates[:, :m], self._coordinates, n_threads=1) if m else u
+        return _native.stored_rmatvec(coordinates[:, :m], self._coordinates, n_threads=1)
 
     def _append(self, direction: Direction) -> None:
         t = self.basis.size
         self.basis.append(direction)
         values, coordinates = self.basis.V[t], self.basis.T[t]
         self.b = grown(self.b, t + 1)
-        self.b[t] = self._left_along(values[None], coordinates[None])[:, 0]
+        along = _native.stored_rmatvec(values[None], self._residual, n_threads=self.engine.n_threads)
+        self.b[t] = (along + self._penalised_along(coordinates[None]))[:, 0]
         self._absorb(self.b[t], values, coordinates)
 
     def _absorb(self, b: np.ndarray, values: np.ndarray, coordinates: np.ndarray, sign: int = 1) -> None:
