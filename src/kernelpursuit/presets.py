@@ -15,7 +15,9 @@ papers print their algorithms; those that are a stopping rule by name have that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from kernelpursuit.estimators import KernelPursuitRegressor
@@ -24,7 +26,7 @@ from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise
 AS_PRINTED: dict[str, Any] = {"fit_intercept": False, "candidates": "all", "stop": "max"}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Preset:
     """A system of a paper.
 
@@ -36,14 +38,14 @@ class Preset:
         What it does, in a few words.
     source : str
         Where it is from.
-    settings : dict
+    settings : mapping
         Parameters of the estimator that make it that system.
     """
 
     name: str
     summary: str
     source: str
-    settings: dict[str, Any]
+    settings: Mapping[str, Any]
 
     @property
     def __name__(self) -> str:
@@ -61,7 +63,7 @@ class Preset:
 
 
 def _preset(name: str, summary: str, source: str, **settings: Any) -> Preset:
-    return Preset(name, summary, source, settings)
+    return Preset(name, summary, source, MappingProxyType(settings))
 
 
 kmp_basic = _preset(
@@ -116,7 +118,7 @@ mrx = _preset(
 )
 ormp = _preset(
     "ormp",
-    "order recursive matching pursuit",
+    "order recursive matching pursuit, which is pre-fitting by another name",
     "Natarajan, in Nair section 2.1",
     selection="gain",
     update=Orthogonal(),

@@ -167,7 +167,7 @@ class TestEveryRule:
         for name in ("needs_loo", "needs_correlation"):
             assert type(getattr(rule, name)) is bool
             assert getattr(joined, name) == getattr(rule, name)
-        assert joined.folds() == rule.folds()
+        assert joined.n_folds() == rule.n_folds()
         assert joined.validation_fraction() == rule.validation_fraction()
 
     def test_rules_that_need_the_leave_one_out_error_say_so(self, rule, path):
@@ -197,9 +197,9 @@ def test_names_join_in_a_string():
 def test_what_rules_need():
     assert {name for name in BY_NAME if as_rule(name).needs_loo} == {"loo", "one-se", "tcr"}
     assert {name for name in BY_NAME if as_rule(name).needs_correlation} == {"tr4"}
-    assert {name for name in BY_NAME if as_rule(name).folds()} == {"cv"}
+    assert {name for name in BY_NAME if as_rule(name).n_folds()} == {"cv"}
     assert {name for name in BY_NAME if as_rule(name).validation_fraction()} == {"validation"}
-    assert ("tol" | CV(folds=7)).folds() == 7
+    assert ("tol" | CV(folds=7)).n_folds() == 7
 
 
 def test_joining_is_associative():

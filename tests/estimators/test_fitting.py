@@ -14,6 +14,7 @@ from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.engine import engine
 from kernelpursuit.pursuit import basis, progress
 from kernelpursuit.stopping import Tol, Validation
+from kernelpursuit.updates import MinRes, Stagewise
 
 
 def assert_same(got, want, name):
@@ -31,12 +32,15 @@ def assert_same_model(got, want):
     for k in range(len(want.path_) + 1):
         assert_same(got.path_.weights(k), want.path_.weights(k), f"weights({k})")
     assert got.path_.skipped == want.path_.skipped
+    assert got.path_.swaps == want.path_.swaps
     assert got.path_.end_reason == want.path_.end_reason
     assert (got.n_atoms_, got.stop_reason_) == (want.n_atoms_, want.stop_reason_)
     for name in ("coef_", "intercept_", "center_indices_", "centers_"):
         assert_same(getattr(got, name), getattr(want, name), name)
 
 
+# A narrow kernel, under which atoms are exchanged.
+SWAPPING = {"selection": "residual", "gamma": 5.0, "stop": "max", "fit_intercept": False}
 WARM = [
     *({"selection": rule} for rule in ("gain", "correlation", "residual", "random")),
     *({"penalty": penalty} for penalty in (None, "rkhs", "nugget")),
@@ -46,6 +50,16 @@ WARM = [
     {"kernel": ["rbf", "linear"], "penalty": None},
     {"fit_intercept": False, "stop": "one-se"},
     {"stop": Validation(fraction=0.2, patience=None)},
+    {"penalty": "ols"},
+    {"update": "stagewise", "stop": "max"},
+    {"update": Stagewise(shrinkage=0.4), "selection": "correlation", "penalty": "rkhs", "stop": "mdl"},
+    {"update": "rescale", "penalty": "rkhs", "stop": "max"},
+    {"update": "rescale", "penalty": "nugget", "candidates": 7, "stop": "max"},
+    {"update": "minres", "selection": "residual", "penalty": None, "stop": "max"},
+    *({"exchange": True, "penalty": penalty, **SWAPPING} for penalty in (None, "ridge", "rkhs", "nugget")),
+    {"exchange": True, "update": "minres", "penalty": None, **SWAPPING},
+    {"exchange": True, "update": MinRes(refit=False), "penalty": "nugget", **SWAPPING},
+    {"exchange": True, "penalty": None, "candidates": list(range(0, 80, 2)), **SWAPPING},
 ]
 
 
@@ -62,6 +76,7 @@ def test_warm_start_gives_the_cold_fit(toy, settings, weighted, float32, monkeyp
         warm.set_params(max_atoms=size).fit(X, y, sample_weight=weights)
         cold = clone(warm).set_params(warm_start=False).fit(X, y, sample_weight=weights)
         assert_same_model(warm, cold)
+    assert warm.path_.swaps or not warm.exchange
 
 
 def test_warm_start_of_a_rank_deficient_dictionary(toy):
@@ -307,14 +322,19 @@ def test_the_model_does_not_follow_its_inputs(toy):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"penalty": "rkhs"}, {"penalty": "nugget"}, {"stop": "validation"}, {"kernel": ["rbf", "linear"]}],
+    [
+        *({}, {"penalty": "rkhs"}, {"penalty": "nugget"}, {"stop": "validation"}, {"kernel": ["rbf", "linear"]}),
+        *({"penalty": "ols"}, {"stop": "cv"}, {"exchange": True, "selection": "residual", "gamma": 5.0}),
+        *({"update": update, "stop": "max", "penalty": "rkhs"} for update in ("stagewise", "rescale")),
+        {"update": "minres", "selection": "residual", "penalty": None, "exchange": True, "stop": "max"},
+    ],
 )
 def test_every_operation_of_the_core_is_told_the_number_of_threads(toy, settings, monkeypatch):
     told = []
     resolve = operations.resolve_threads
     monkeypatch.setattr(operations, "resolve_threads", lambda n: told.append(n) or resolve(n))
     model = KernelPursuitRegressor(max_atoms=6, n_jobs=1, **settings).fit(*toy)
-    model.predict(toy[0], return_std=True)
+    model.predict(toy[0], return_std=settings.get("update") not in ("stagewise", "rescale"))
     list(model.staged_predict(toy[0]))
     assert set(told) == {1}
 

@@ -7,9 +7,13 @@ import sys
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from kernelpursuit import KernelPursuitRegressor
+from kernelpursuit import KernelPursuitRegressor, presets
+from kernelpursuit.updates import Stagewise
 
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+
+# Systems of the papers that combine what no other configuration does.
+PRESETS = [(presets.greedy_qr_exchange, ()), (presets.mrx, WEIGHTS), (presets.oga_ptr, ())]
 
 # Every check runs on every configuration, but for those whose claim a configuration contradicts.
 CONFIGURATIONS = [
@@ -26,6 +30,16 @@ CONFIGURATIONS = [
     ({"kernel": ["rbf", "laplacian"], "warm_start": True}, ()),
     # Columns of atom values need not be as many as rows.
     ({"kernel": "precomputed", "max_atoms": 20}, ("check_nonsquare_error",)),
+    ({"update": "stagewise", "selection": "correlation", "penalty": None, "stop": "mdl", "max_atoms": 30}, ()),
+    ({"update": Stagewise(shrinkage=0.5), "penalty": "rkhs", "stop": "max", "max_atoms": 20}, ()),
+    ({"update": "rescale", "penalty": "rkhs", "stop": "tol", "max_atoms": 30, "truncate": "auto"}, ()),
+    # Minimal residual iterations take a row given twice twice, and one of weight two once.
+    ({"update": "minres", "selection": "residual", "penalty": None, "stop": "max", "max_atoms": 15}, WEIGHTS),
+    ({"selection": "residual", "exchange": True, "max_atoms": 30}, ()),
+    ({"penalty": "ols", "truncate": "auto", "max_atoms": 30}, ()),
+    # Which rows are dealt to a fold depends on their order.
+    ({"stop": "cv", "max_atoms": 3, "random_state": 0}, WEIGHTS),
+    *((dict(preset(max_atoms=15).get_params()), contradicted) for preset, contradicted in PRESETS),
 ]
 
 # Skipped by scikit-learn unless SCIPY_ARRAY_API was set before SciPy was imported: it gets its own process.

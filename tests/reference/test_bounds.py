@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.linalg import orth
 from scipy.optimize import minimize_scalar
 
-from kernelpursuit import KernelPursuitRegressor
+from kernelpursuit import KernelPursuitRegressor, presets
 from kernelpursuit.bounds import (
     certificate,
     gap_report,
@@ -30,6 +30,7 @@ from kernelpursuit.bounds import (
 from kernelpursuit.data import make_chirp, make_friedman
 from kernelpursuit.dictionary import KernelAtoms, as_dictionary
 from kernelpursuit.kernels import CallableKernel
+from kernelpursuit.stopping import Validation
 
 # Both sides of an inequality are rounded; relative to R(0), by less than this.
 SLACK = 1e-11
@@ -635,9 +636,46 @@ def test_models_that_are_no_sparse_gaussian_process_are_refused(function, settin
 def test_a_kernel_that_is_not_mercer_is_refused():
     X, y = make_chirp(40)
     model = fitted(X, y, max_atoms=3)
-    model.kernel = "sigmoid"
+    model._fitted_on["kernel"] = "sigmoid"  # which no fit with this penalty would have taken
     with pytest.raises(ValueError, match="Mercer"):
         certificate(model, X, y)
+
+
+def test_what_was_set_after_the_fit_does_not_count():
+    X, y = make_chirp(40)
+    model = fitted(X, y, max_atoms=3)
+    before = certificate(model, X, y).gap
+    assert certificate(model.set_params(alpha=10.0, gamma=7.0), X, y).gap == before
+
+
+def test_a_truncated_model_is_refused():
+    X, y = make_chirp(40)
+    with pytest.raises(ValueError, match="truncate"):
+        certificate(fitted(X, y, max_atoms=3, truncate=1.0), X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "guarantee"),
+    [
+        ("sparse_gp_greedy", "every run"),
+        ("sparse_gp_subspace", "every run"),
+        ("sparse_gp_kappa", "on average"),
+        ("sparse_gp_random", "on average"),
+    ],
+)
+def test_zhangs_systems_have_their_guarantee(name, guarantee):
+    X, y = make_chirp(80)
+    model = getattr(presets, name)(gamma=3.0, max_atoms=12, alpha=0.1, random_state=0).fit(X, y)
+    report = gap_report(model, X, y)
+    assert report.guarantee == guarantee
+    if guarantee == "every run":
+        assert (report.actual <= report.theorem_5_1 + report.rounding).all()
+
+
+def test_held_out_rows_void_the_guarantee():
+    X, y = make_chirp(80)
+    model = fitted(X, y, max_atoms=12, stop=Validation(fraction=0.5, patience=None))
+    assert gap_report(model, X, y).guarantee.startswith("none, since rows were held out")
 
 
 @pytest.mark.parametrize("function", [certificate, gap_report])

@@ -361,9 +361,8 @@ def absorb(
     """
     for name, array, ndim in (("left", left, 2), ("leverage", leverage, 1)):
         if array.ndim != ndim or array.dtype != np.float64 or not (array.flags.c_contiguous and array.flags.writeable):
-            raise ValueError(
-                f"{name} must be a writable, contiguous float64 array of {ndim} dimensions, since it is changed in place."
-            )
+            what = "matrix" if ndim == 2 else "vector"
+            raise ValueError(f"{name} must be a writable, contiguous float64 {what}, since it is changed in place.")
     v, b = _check_vector("v", v, left.shape[1]), _check_vector("b", b, len(left))
     _check_vector("leverage", leverage, left.shape[1])
     squares = np.empty(len(left))

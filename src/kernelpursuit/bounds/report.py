@@ -12,14 +12,14 @@ from kernelpursuit._validate import check_flag, check_number, check_option
 from kernelpursuit.bounds.duality import best_dual
 from kernelpursuit.bounds.greedy import orthogonal_greedy_gap
 from kernelpursuit.bounds.orthogonality import check_reference, rho
-from kernelpursuit.bounds.training import Problem, check_problem, model_weights
+from kernelpursuit.bounds.training import Problem, check_problem, fitted_with, model_weights
 from kernelpursuit.bounds.zhang import zhang_corollary_5_1, zhang_theorem_5_1, zhang_theorem_6_1
+from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
+from kernelpursuit.updates import Orthogonal, Rescale, as_update
 
 # Most rows for which exact="auto" solves the exact problem, and for which rho is computed.
 EXACT_UP_TO = 4000
 RHO_UP_TO = 1000
-# Most atoms that candidates="auto" looks at without drawing; as in the estimators.
-ALL_CANDIDATES_UP_TO = 10_000
 
 # The arrays of a report in the order of a table: what is, what is certain, and what was promised, from sharp to loose.
 COLUMNS = (
@@ -162,7 +162,7 @@ def gap_report(
     start, M, alpha = float(risk[0]), problem.largest_norm, problem.alpha
     at_most = max(0.0, float(np.min(risk + rounding))) if solution is None else solution.risk
     gap_at_zero = max(0.0, start - (dual - doubt if solution is None else solution.risk))
-    refitted = guarantee == "every run" and model.update == "orthogonal"
+    refitted = guarantee == "every run" and isinstance(as_update(fitted_with(model, "update")), Orthogonal)
     bounds: dict[str, Any] = dict.fromkeys(("theorem_5_1", "corollary_5_1", "theorem_6_1", "greedy"))
     found = None
     if not guarantee.startswith("none"):
@@ -227,19 +227,22 @@ class _Exact:
 def _guarantee(model: Any, problem: Problem) -> str:
     """Which of Zhang's algorithms the model's settings are, in terms of what Theorem 5.1 says of them."""
     n_rows = len(problem.y)
-    refits, rescales = model.update == "orthogonal", model.update == "rescale"
-    if getattr(model, "exchange", None):
+    update, selection = as_update(fitted_with(model, "update")), fitted_with(model, "selection")
+    refits, rescales = isinstance(update, Orthogonal), isinstance(update, Rescale)
+    if fitted_with(model, "exchange"):
         return "none, since exchange is not among Zhang's algorithms"
+    if fitted_with(model, "held_out") is not None:
+        return "none, since rows were held out of the fit"
     if not (refits or rescales):
-        return f"none, since update={model.update!r} is not among Zhang's algorithms"
+        return f"none, since update={update!r} is not among Zhang's algorithms"
     # With refits, atoms picked by correlation do as well in the proof: `w' (G w - z)` is zero, so the step needs no
     # scaling of the old weights.
-    greedy = model.selection == "gain" or (refits and model.selection == "correlation")
-    if not greedy and model.selection != "random":
-        return f"none, since selection={model.selection!r} is not among Zhang's algorithms"
-    candidates = model.candidates
+    greedy = selection == "gain" or (refits and selection == "correlation")
+    if not greedy and selection != "random":
+        return f"none, since selection={selection!r} is not among Zhang's algorithms"
+    candidates = fitted_with(model, "candidates")
     if isinstance(candidates, str):
-        looks_at_all = candidates == "all" or n_rows <= ALL_CANDIDATES_UP_TO
+        looks_at_all = candidates == "all" or n_rows <= AUTO_CANDIDATES
     elif np.ndim(candidates) == 0:
         looks_at_all = candidates >= n_rows
     else:

@@ -83,8 +83,7 @@ class Problem:
         n_targets = self.y.shape[1]
         stacked = np.zeros((len(centers), len(models), n_targets))
         for m, (own, weights) in enumerate(models):
-            # A stagewise model may hold an atom twice.
-            np.add.at(stacked[:, m], np.searchsorted(centers, own), weights)
+            stacked[np.searchsorted(centers, own), m] = weights
         risk, doubt = np.empty(len(models)), np.empty(len(models))
         gram = self.atoms.gram(centers, centers, self.n_threads) if len(centers) else np.zeros((0, 0))
         step = max(1, TILE_BYTES // (8 * len(self.y) * n_targets))
@@ -100,37 +99,39 @@ class Problem:
         return risk, doubt
 
 
+def fitted_with(model: Any, parameter: str) -> Any:
+    """The parameter as the fit had it; it may have been set to something else since."""
+    return model._fitted_on[parameter]
+
+
 def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Return the problem that `model` was fitted to, or refuse in one sentence what the theory does not cover."""
     if not hasattr(model, "path_"):
         raise NotFittedError("model is not fitted; call its fit(X, y) first.")
-    if model.penalty != "rkhs":
-        raise ValueError(
-            f"penalty={model.penalty!r} does not lead to a Gaussian process; bounds are for penalty='rkhs'."
-        )
-    if not model.alpha > 0:
-        raise ValueError(f"alpha={model.alpha!r} leaves no Gaussian process to compare with; fit with alpha above 0.")
-    if model.fit_intercept:
+    penalty, alpha = fitted_with(model, "penalty"), fitted_with(model, "alpha")
+    if penalty != "rkhs":
+        raise ValueError(f"penalty={penalty!r} does not lead to a Gaussian process; bounds are for penalty='rkhs'.")
+    if not alpha > 0:
+        raise ValueError(f"alpha={alpha!r} leaves no Gaussian process to compare with; fit with alpha above 0.")
+    if fitted_with(model, "fit_intercept"):
         raise ValueError(
             "fit_intercept=True is not covered by the bounds; fit centred targets with fit_intercept=False."
         )
-    loss = getattr(model, "loss", "squared")
-    if isinstance(loss, str) and not loss.startswith("squared"):
-        raise ValueError(f"loss={loss!r} is not covered by the bounds; they are for squared errors.")
+    if fitted_with(model, "truncate") is not None:
+        raise ValueError("truncate is not covered by the bounds, which are for the sum of kernels; fit without it.")
     X, y = _check_arrays(model, X, y)
     s = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
-    atoms = as_dictionary(model.kernel).resolve(X, model.gamma, None if sample_weight is None else s)
+    kernel = fitted_with(model, "kernel")
+    atoms = as_dictionary(kernel).resolve(X, fitted_with(model, "gamma"), None if sample_weight is None else s)
     if not atoms.is_mercer:
-        raise ValueError(
-            f"kernel={model.kernel!r} is not known to be positive semidefinite; bounds are for Mercer kernels."
-        )
+        raise ValueError(f"kernel={kernel!r} is not known to be positive semidefinite; bounds are for Mercer kernels.")
     rows = atoms.training_rows
     if rows is None or not np.array_equal(rows, np.arange(len(y))):
         raise ValueError(
-            f"kernel={model.kernel!r} does not stand for one kernel at every training row, which the bounds are for."
+            f"kernel={kernel!r} does not stand for one kernel at every training row, which the bounds are for."
         )
     _check_centers(model, X)
-    return Problem(atoms, X, y, s, float(model.alpha), resolve_threads(model.n_jobs))
+    return Problem(atoms, X, y, s, float(alpha), resolve_threads(model.n_jobs))
 
 
 def model_weights(model: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -17,14 +17,14 @@ from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
-    check_truncation,
     digest,
     is_plain,
     one_sentence,
     same_settings,
 )
-from kernelpursuit.pursuit import PursuitPath, check_held_out, check_weights, resolve_threads, run_pursuit
+from kernelpursuit.pursuit import PursuitPath, Settings, check_held_out, check_weights, resolve_threads, run_pursuit
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
+from kernelpursuit.updates import as_update
 
 # Rows predicted at a time: what is made of them on the way stays below this.
 PREDICT_BYTES = 64 * 2**20
@@ -94,40 +94,41 @@ class BaseKernelPursuit(BaseEstimator):
         extend, seed = None, check_seed(self.random_state)
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
             extend, seed = self.path_, self._seed
-        targets = y[:, None] if y.ndim == 1 else y
-        limits = check_truncation(self.truncate, targets)
-        outcome = run_pursuit(
-            X,
-            targets,
+        settings = Settings(
             dictionary=as_dictionary(self.kernel),
             gamma=self.gamma,
             max_atoms=self.max_atoms,
             selection=self.selection,
-            update=self.update,
+            update=as_update(self.update),
             exchange=self.exchange,
             candidates=self.candidates,
             penalty=self.penalty,
             alpha=self.alpha,
-            rule=rule,
             fit_intercept=self.fit_intercept,
-            sample_weight=weights,
+            truncate=self.truncate,
             memory_budget=self.memory_budget,
             seed=seed,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+        )
+        outcome = run_pursuit(
+            X,
+            y[:, None] if y.ndim == 1 else y,
+            settings,
+            rule,
+            weights,
             held_out=self._held_out_rows(rule),
-            limits=limits,
             callback=callback,
             extend=extend,
         )
         self._y_ndim = y.ndim
-        self._limits = limits
+        self._limits = outcome.limits
         self._seed = seed
         self._fitted_on = fitted_on
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
         self._dense = outcome.dense
-        return self._keep(rule.choose(self.path_), rule.explain(self.path_))
+        return self._keep(outcome.n_kept, outcome.reason)
 
     def _fitted_with(self, X: Any, y: np.ndarray, weights: np.ndarray | None, rule: StoppingRule) -> dict[str, Any]:
         """All that a path depends on: two fits in which it is the same are parts of one path."""

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from kernelpursuit._validate import check_number
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.updates import Update
 
@@ -58,21 +57,6 @@ def check_seed(random_state: Any) -> int:
         raise ValueError(
             f"random_state={random_state!r} is not usable; give a whole number of at least 0, a RandomState, or None."
         ) from None
-
-
-def check_truncation(truncate: Any, y: np.ndarray) -> np.ndarray | None:
-    """Return the largest absolute prediction of every target, or None where there is no limit."""
-    if truncate is None:
-        return None
-    if isinstance(truncate, str) and truncate == "auto":
-        return np.abs(y).max(axis=0)
-    try:
-        limit = check_number("truncate", truncate, low=0, strict=True)
-    except ValueError:
-        raise ValueError(
-            f"truncate={truncate!r} is not usable; give a number above 0, 'auto' for the largest |y|, or None."
-        ) from None
-    return np.full(y.shape[1], float(limit))
 
 
 def digest(*arrays: Any) -> str:

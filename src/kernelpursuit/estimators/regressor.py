@@ -172,9 +172,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Predictions; float32 for float32 rows.
         std : array of the same shape
-            Only with `return_std`, and only where weights are refitted: `sigma sqrt(1 + phi(x)' (D'D + L)^{-1} phi(x))`, where phi(x) holds the intercept
-            and the atoms at x and `sigma² = RSS / (n - dof)`. It is the standard deviation of a new observation at x
-            in the Bayesian linear model of the kept atoms with noise sigma, and takes their choice as given.
+            Only with `return_std`, and only where weights are refitted:
+            `sigma sqrt(1 + phi(x)' (D'D + L)^{-1} phi(x))`, where phi(x) holds the intercept and the atoms at x and
+            `sigma² = RSS / (n - dof)`. It is the standard deviation of a new observation at x in the Bayesian linear
+            model of the kept atoms with noise sigma, and takes their choice as given.
         """
         check_is_fitted(self)
         X = self._check_rows(X, self.n_atoms_)

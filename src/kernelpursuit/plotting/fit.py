@@ -118,11 +118,10 @@ class FitDisplay:
             n_points = CURVE_POINTS if n_features == 1 else SURFACE_POINTS
             display.axes = [np.linspace(low, high, n_points) for low, high in zip(rows.min(axis=0), rows.max(axis=0))]
             grid = np.stack(np.meshgrid(*display.axes), axis=-1)
-            values, std = predict(grid.reshape(-1, n_features), return_std=True)
-            display.values, display.std = (
-                pick(values).reshape(grid.shape[:-1]),
-                pick(std).reshape(grid.shape[:-1]),
-            )
+            points, model = grid.reshape(-1, n_features), kernel_model(estimator)
+            display.values = pick(predict(points)).reshape(grid.shape[:-1])
+            if model.path_.models.factor(model._n_steps) is not None:
+                display.std = pick(predict(points, return_std=True)[1]).reshape(grid.shape[:-1])
             if display.centers is not None and len(display.centers):
                 display.center_values = pick(predict(display.centers))
         return display.plot(ax=ax)

@@ -21,9 +21,10 @@ from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Monitor, Recorder
 from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
+from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.system import Fit, check_system, require_known, start_fit
 from kernelpursuit.stopping import StoppingRule, as_rule
-from kernelpursuit.updates import MinRes, Rescale, Stagewise, Update, as_update
+from kernelpursuit.updates import MinRes, Rescale, Stagewise, as_update
 
 
 def pursuit_path(
@@ -118,161 +119,138 @@ def pursuit_path(
     True
     """
     X, y, sample_weight = _check_arrays(X, y, sample_weight)
-    rule = as_rule(stop)
-    outcome = run_pursuit(
-        X,
-        y,
+    settings = Settings(
         dictionary=as_dictionary(kernel),
         gamma=gamma,
         max_atoms=max_atoms,
         selection=selection,
-        update=update,
+        update=as_update(update),
         exchange=exchange,
         candidates=candidates,
         penalty=penalty,
         alpha=alpha,
-        rule=rule,
         fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
         memory_budget=memory_budget,
         seed=_seed(random_state),
         n_jobs=n_jobs,
         verbose=verbose,
-        held_out=rule.validation_set(),
-        callback=callback,
     )
-    return outcome.path
+    rule = as_rule(stop)
+    held_out = rule.validation_set()
+    return run_pursuit(X, y, settings, rule, sample_weight, held_out=held_out, callback=callback).path
 
 
 @dataclass
 class Pursuit:
-    """Outcome of a pursuit: the path, the dictionary of the atoms it used, in that order, and what rows were.
+    """Outcome of a pursuit.
 
-    `dense` says whether atoms saw dense rows, also of a sparse X that was small enough to be made dense.
+    path    what happened
+    atoms   the dictionary of the atoms it used, in that order
+    dense   whether atoms saw dense rows, also of a sparse X that was small enough to be made dense
+    limits  the largest absolute prediction of every target, or None
+    n_kept  number of steps after which the rule keeps the model
+    reason  the rule's words for it
     """
 
     path: PursuitPath
     atoms: Dictionary
     dense: bool
+    limits: np.ndarray | None
+    n_kept: int
+    reason: str
 
 
 def run_pursuit(
     X: Any,
     y: np.ndarray,
-    *,
-    dictionary: Dictionary,
-    gamma: Any,
-    max_atoms: int,
-    selection: str,
-    update: Any,
-    exchange: bool,
-    candidates: Any,
-    penalty: str | None,
-    alpha: float,
+    settings: Settings,
     rule: StoppingRule,
-    fit_intercept: bool,
-    sample_weight: np.ndarray | None,
-    memory_budget: int | None,
-    seed: int,
-    n_jobs: int | None,
-    verbose: bool,
+    sample_weight: np.ndarray | None = None,
+    *,
     held_out: tuple[Any, Any, Any] | None = None,
-    limits: np.ndarray | None = None,
     callback: Callback | None = None,
     extend: PursuitPath | None = None,
 ) -> Pursuit:
-    """Run the loop on checked arrays: `y` of shape (n_samples, n_targets), all finite.
+    """Run the loop on checked arrays, and let the rule choose: `y` of shape (n_samples, n_targets), all finite.
 
-    `held_out` are rows, targets and weights on which the rule wants the error followed, and `limits` what
-    predictions are truncated to there, for each target.
+    `held_out` are rows, targets and weights on which the rule wants the error followed.
     `extend` is the path of an earlier fit of the same problem, whose atoms are taken over unseen.
     """
-    settings: dict[str, Any] = {
-        "dictionary": dictionary,
-        "gamma": gamma,
-        "max_atoms": max_atoms,
-        "selection": selection,
-        "update": as_update(update),
-        "exchange": exchange,
-        "candidates": candidates,
-        "penalty": penalty,
-        "alpha": alpha,
-        "fit_intercept": fit_intercept,
-        "memory_budget": memory_budget,
-        "seed": seed,
-        "n_jobs": n_jobs,
-        "verbose": verbose,
-        "limits": limits,
-    }
     if callback is not None and not callable(callback):
         raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
-    require_known(rule, settings["update"])
-    outcome = _run(
-        X, y, rule=rule, sample_weight=sample_weight, held_out=held_out, callback=callback, extend=extend, **settings
+    require_known(rule, settings.update)
+    run = _run(X, y, settings, rule, sample_weight, held_out, callback, extend)
+    path, problem, n_folds = run.path, run.problem, rule.n_folds()
+    if n_folds is not None:
+        quiet = replace(settings, max_atoms=max(1, len(path)), verbose=False)
+
+        def errors_without(weights: np.ndarray, fold: tuple[Any, Any, Any]) -> np.ndarray:
+            """Errors on a fold along the path of a fit with these weights."""
+            validation = _run(X, y, quiet, StoppingRule(), weights, fold).path.validation
+            assert validation is not None
+            return validation
+
+        path = replace(path, cv=fold_errors(errors_without, X, y, sample_weight, n_folds, len(path), settings.seed))
+    n_kept, reason = rule.choose(path), rule.explain(path)
+    if isinstance(settings.update, MinRes) and settings.update.refit:
+        n_before = path.size[n_kept]
+        path = refitted(path, n_kept, run.fit.engine, problem, run.recorder)
+        if path.size[n_kept] < n_before:
+            reason += f"; the refit left {n_before - path.size[n_kept]} of them out, dependent on the others"
+    return Pursuit(
+        path=problem.number_back(path),
+        atoms=problem.dictionary.take(path.used).free(),
+        dense=not sp.issparse(problem.X),
+        limits=problem.limits,
+        n_kept=n_kept,
+        reason=reason,
     )
-    n_folds = rule.folds()
-    if n_folds is None:
-        return outcome
 
-    def errors_without(weights: np.ndarray, fold: tuple[Any, Any, Any]) -> np.ndarray:
-        """Errors on a fold along the path of a fit with these weights."""
-        path = _run(X, y, rule=StoppingRule(), sample_weight=weights, held_out=fold, **settings).path
-        assert path.validation is not None
-        return path.validation
 
-    cv = fold_errors(errors_without, X, y, sample_weight, n_folds, len(outcome.path), seed)
-    return replace(outcome, path=replace(outcome.path, cv=cv))
+@dataclass
+class _Run:
+    """One run of the loop, and what it worked on; atoms on the path are numbered as in the searched dictionary."""
+
+    path: PursuitPath
+    problem: Problem
+    fit: Fit
+    recorder: Recorder
 
 
 def _run(
     X: Any,
     y: np.ndarray,
-    *,
-    dictionary: Dictionary,
-    gamma: Any,
-    max_atoms: int,
-    selection: str,
-    update: Update,
-    exchange: bool,
-    candidates: Any,
-    penalty: str | None,
-    alpha: float,
+    settings: Settings,
     rule: StoppingRule,
-    fit_intercept: bool,
     sample_weight: np.ndarray | None,
-    memory_budget: int | None,
-    seed: int,
-    n_jobs: int | None,
-    verbose: bool,
     held_out: tuple[Any, Any, Any] | None,
-    limits: np.ndarray | None,
     callback: Callback | None = None,
     extend: PursuitPath | None = None,
-) -> Pursuit:
-    """Run the loop once."""
+) -> _Run:
     _native.warn_once_if_slow()
-    check_number("max_atoms", max_atoms, low=1, integer=True)
-    check_flag("fit_intercept", fit_intercept)
-    budget = resolve_budget(memory_budget)
-    n_threads = resolve_threads(n_jobs)
+    max_atoms: int = check_number("max_atoms", settings.max_atoms, low=1, integer=True)
+    check_flag("fit_intercept", settings.fit_intercept)
+    budget = resolve_budget(settings.memory_budget)
+    n_threads = resolve_threads(settings.n_jobs)
     problem = pose(
         X,
         y,
         sample_weight=sample_weight,
-        dictionary=dictionary,
-        gamma=gamma,
-        candidates=candidates,
+        dictionary=settings.dictionary,
+        gamma=settings.gamma,
+        candidates=settings.candidates,
         held_out=held_out,
         held_out_fraction=rule.validation_fraction(),
-        fit_intercept=fit_intercept,
-        seed=seed,
+        fit_intercept=settings.fit_intercept,
+        truncate=settings.truncate,
+        seed=settings.seed,
     )
-    check_system(selection, update, exchange, penalty, problem.dictionary)
-    if not isinstance(update, (Stagewise, Rescale)):
+    check_system(settings, rule, problem)
+    if not isinstance(settings.update, (Stagewise, Rescale)):
         max_atoms = min(max_atoms, problem.dictionary.n_atoms)
-    progress = Progress(max_atoms, check_verbose(verbose))
-    fit, recorder = _set_up(problem, update, penalty, alpha, max_atoms, limits, budget, n_threads)
-    selector = Selector(selection, problem.n_looked_at, seed, fit)
+    progress = Progress(max_atoms, check_verbose(settings.verbose))
+    fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads)
+    selector = Selector(settings.selection, problem.n_looked_at, settings.seed, fit)
     try:
         path = pursue(
             fit,
@@ -281,47 +259,38 @@ def _run(
             rule,
             max_atoms=max_atoms,
             target_norm=float(np.linalg.norm(problem.targets)),
-            exchange=exchange,
+            exchange=settings.exchange,
             replay=None if extend is None else problem.renumber(extend),
             callback=callback,
             progress=progress,
         )
     finally:
         progress.close()
-    if isinstance(update, MinRes) and update.refit:
-        path = refitted(path, rule.choose(path), fit.engine, problem, recorder)
-    return Pursuit(problem.number_back(path), problem.dictionary.take(path.used).free(), not sp.issparse(problem.X))
+    return _Run(path, problem, fit, recorder)
 
 
-def _set_up(
-    problem: Problem,
-    update: Update,
-    penalty: str | None,
-    alpha: float,
-    max_atoms: int,
-    limits: np.ndarray | None,
-    budget: int,
-    n_threads: int,
-) -> tuple[Fit, Recorder]:
+def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n_threads: int) -> tuple[Fit, Recorder]:
     """Build what the loop works on."""
-    penalty_object, nugget = resolve_penalty(penalty, alpha, problem.total_weight, problem.dictionary, n_threads)
+    penalty, nugget = resolve_penalty(
+        settings.penalty, settings.alpha, problem.total_weight, problem.dictionary, n_threads
+    )
     # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
     # between atoms has a share of every direction for every atom.
-    n_directions = 1 if isinstance(update, (Stagewise, Rescale)) else max_atoms + len(problem.fixed)
-    n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if penalty == "rkhs" else 0)
-    basis_bytes = n_directions * n_numbers * 8
+    has_basis = not isinstance(settings.update, (Stagewise, Rescale))
+    n_directions = max_atoms + len(problem.fixed) if has_basis else 1
+    n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if settings.penalty == "rkhs" else 0)
     engine = Engine(
         problem.dictionary,
         problem.X,
         weights=problem.weights,
         nugget=nugget,
-        memory_budget=max(0, budget - basis_bytes),
+        memory_budget=max(0, budget - n_directions * n_numbers * 8),
         n_threads=n_threads,
     )
-    fit = start_fit(update, engine, problem.targets, penalty_object, max_atoms, problem.fixed)
+    fit = start_fit(settings.update, engine, problem.targets, penalty, max_atoms, problem.fixed)
     monitor = None
     if problem.held_out is not None:
-        monitor = Monitor(problem.dictionary, *problem.held_out, problem.scale, limits, n_threads)
+        monitor = Monitor(problem.dictionary, *problem.held_out, problem.scale, problem.limits, n_threads)
     return fit, Recorder(fit, max_atoms, problem.scale, problem.facts(), monitor)
 
 

@@ -53,8 +53,9 @@ class NuggetShare:
         return self.alpha * self._root() * self.fit.weights()[self.fit.n_fixed :].T
 
     def _scattered(self, values: np.ndarray) -> np.ndarray:
+        # Several atoms may have their centre at one row.
         out = np.zeros_like(self.fit.residual)
-        out[:, self.rows] = values
+        np.add.at(out.T, self.rows, values.T)
         return out
 
     def _follow(self) -> np.ndarray:
@@ -64,7 +65,9 @@ class NuggetShare:
         if len(fit.drops) != self._n_drops:
             self._own, self._n_drops = np.zeros(0), len(fit.drops)
         for t in range(len(self._own), fit.basis.size):
-            column = solve_triangular(fit.basis.R[: t + 1, : t + 1], np.eye(t + 1)[t], check_finite=False)
+            unit = np.zeros(t + 1)
+            unit[t] = 1.0
+            column = solve_triangular(fit.basis.R[: t + 1, : t + 1], unit, check_finite=False)
             rows = self.rows[: max(0, t + 1 - fit.n_fixed)]
             at_own_rows = np.concatenate([np.zeros(fit.n_fixed), fit.basis.V[t, rows]])[: t + 1]
             self._own = np.append(self._own, 0.0) + column * at_own_rows

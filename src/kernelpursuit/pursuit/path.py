@@ -46,7 +46,8 @@ class PursuitPath:
         The largest `|<j, r>| / sqrt(<j, j>)` over atoms j, with what each model leaves, r; without a penalty that is
         `|d_j' r| / ||d_j||`. NaN where not all atoms were scored.
     skipped : list of (k, atom)
-        Atoms left out for good after k steps, since they were numerically dependent on the picked ones.
+        Atoms left out after k steps, since they were numerically dependent on the picked ones; for good, unless an
+        exchange let one of those go.
     swaps : list of (k, leaving, coming)
         Atoms exchanged in step k.
     end_reason : str
@@ -110,7 +111,7 @@ class PursuitPath:
     def check_size(self, k: Any) -> int:
         """Return `k` if it is a number of steps on this path."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-            raise ValueError(f"k={k!r} is not usable; give a whole number of atoms.")
+            raise ValueError(f"k={k!r} is not usable; give a whole number of atoms (or steps).")
         if not 0 <= k <= self.n_steps:
             what = "atoms" if self.size[-1] == self.n_steps else "steps"
             raise ValueError(f"k={k} is not on the path; it has models with 0 to {self.n_steps} {what}.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelpursuit._validate import as_floats, check_finite
+from kernelpursuit._validate import as_floats, check_finite, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
@@ -33,6 +33,7 @@ class Problem:
     fixed        columns that are in the model from the start, shape (n_fixed, n_rows)
     held_out     (X, targets of shape (n_targets, n_rows), weights) of held-out rows, or None
     n_looked_at  how many atoms are looked at each step; None for all
+    limits       largest absolute prediction of every target, or None
     """
 
     dictionary: Dictionary
@@ -44,6 +45,7 @@ class Problem:
     fixed: np.ndarray
     held_out: tuple[Any, np.ndarray, np.ndarray] | None
     n_looked_at: int | None
+    limits: np.ndarray | None
 
     @property
     def total_weight(self) -> float:
@@ -89,6 +91,7 @@ def pose(
     held_out: tuple[Any, Any, Any] | None,
     held_out_fraction: float | None,
     fit_intercept: bool,
+    truncate: Any,
     seed: int,
 ) -> Problem:
     """Turn the caller's arrays and parameters into a `Problem`."""
@@ -130,7 +133,23 @@ def pose(
         fixed=root[None, :] if fit_intercept else np.empty((0, len(root))),
         held_out=held_out,
         n_looked_at=n_looked_at,
+        limits=_limits(truncate, y_kept),
     )
+
+
+def _limits(truncate: Any, y: np.ndarray) -> np.ndarray | None:
+    """The largest absolute prediction of every target, or None where there is no limit."""
+    if truncate is None:
+        return None
+    if isinstance(truncate, str) and truncate == "auto":
+        return np.abs(y).max(axis=0)
+    try:
+        limit = check_number("truncate", truncate, low=0, strict=True)
+    except ValueError:
+        raise ValueError(
+            f"truncate={truncate!r} is not usable; give a number above 0, 'auto' for the largest |y|, or None."
+        ) from None
+    return np.full(y.shape[1], float(limit))
 
 
 def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
@@ -222,7 +241,7 @@ def _numbers_searched(whole: Dictionary, subset: np.ndarray | None, kept: np.nda
         return numbers
     numbers = numbers[(rows[numbers] < 0) | np.isin(rows[numbers], kept)]
     if not len(numbers):
-        raise ValueError("candidates leaves no atom whose row has a positive weight; name others.")
+        raise ValueError("candidates leaves no atom whose row is trained on; name others.")
     return numbers
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ class Monitor:
         self.values = np.empty((0, X.shape[0]))
         self.n_seen = 0
         self.n_threads = n_threads
+
+    def again(self) -> Monitor:
+        """Return one for another fit, on the same rows."""
+        fresh = copy.copy(self)
+        fresh.values, fresh.n_seen = self.values[:0], 0
+        return fresh
 
     def follow(self, fit: Fit) -> float:
         """Return the mean squared error over rows and targets of the fit as it is."""

@@ -14,28 +14,28 @@ from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.recorder import Recorder
 
-# Columns that are looked at together.
-BLOCK = 64
-
 
 def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, recorder: Recorder) -> PursuitPath:
     """Return the path with the weights of the model after k steps recomputed, as Nair advises at the end of MRX.
 
-    Atoms that are numerically dependent on the others leave that model. All that the path says of it is what holds
-    for the new weights. Time O(n k²), memory n k numbers.
+    Atoms that are numerically dependent on the others leave that model, and are among the skipped ones of the path. All
+    that the path says of the model is what holds for the new weights. Time O(n k²), memory n k numbers.
     """
     atoms, members = path.atoms(k), path.members(k)
     fit = OrthogonalFit(engine, problem.targets, None, len(atoms), problem.fixed)
-    kept = [i for i, atom in enumerate(atoms) if fit.add(fit.examine(np.array([atom])), 0) is Outcome.ADDED]
+    added = [fit.add(fit.examine(np.array([atom])), 0) is Outcome.ADDED for atom in atoms]
     models = path.models
     assert isinstance(models, Explicit)
-    factor = Factor(members[kept], fit.basis.R, fit.b[: fit.basis.size] / problem.scale)
-    entry = Recorder(fit, 0, problem.scale, recorder.facts, recorder.monitor).entry()
+    factor = Factor(members[added], fit.basis.R, fit.b[: fit.basis.size] / problem.scale)
+    monitor = None if recorder.monitor is None else recorder.monitor.again()
+    entry = Recorder(fit, 0, problem.scale, recorder.facts, monitor).entry()
     size = path.size.copy()
-    size[k] = len(kept)
+    size[k] = sum(added)
     changed: dict[str, Any] = {"size": size}
     for name in ("cost", "residual_norm", "dof", "target_residual", "validation"):
         if name in entry:
             changed[name] = getattr(path, name).copy()
             changed[name][k] = entry[name]
-    return replace(path, models=replace(models, refits={**models.refits, k: factor}), **changed)
+    left_out = [(k, int(atom)) for atom in atoms[np.logical_not(added)]]
+    refits = {**models.refits, k: factor}
+    return replace(path, models=replace(models, refits=refits), skipped=path.skipped + left_out, **changed)

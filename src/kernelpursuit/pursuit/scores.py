@@ -137,15 +137,17 @@ class RunningScores(Scores):
 
 
 class ResidualScores(Scores):
-    """Scores of a fit without a basis, by one pass `D'r` a step; nothing that rounding left in them accumulates."""
+    """Scores of a fit without a basis, by one pass `D'r` a step: all but the penalty's share is computed anew."""
 
     def __init__(self, fit: IncrementFit):
         self.fit = fit
         engine, n_targets = fit.engine, fit.n_targets
         products = engine.correlate(np.vstack([fit.targets, fit.basis.V]))
         self._along_targets = products[:n_targets]
-        self.inner = engine.sqnorms() + fit.own_penalties - column_squares(products[n_targets:])
-        self.noise = NOISE[engine.is_exact] * self.inner
+        full = engine.sqnorms() + fit.own_penalties
+        self.noise = NOISE[engine.is_exact] * full
+        # What the fixed columns leave of an atom is a difference, and below the noise not known.
+        self.inner = np.maximum(full - column_squares(products[n_targets:]), self.noise)
         self._share = np.zeros((n_targets, engine.n_atoms))  # (L w)_j
         self.u = self._along_targets.copy()
         self.a = fit.new(self.inner, self.u * 0.0 if fit.rescales else None)

@@ -116,19 +116,24 @@ class Selector:
         """
         squares = self._squared_residuals()
         inside = np.sort(np.asarray(self.fit.atoms, dtype=np.intp))
+        leaving = inside[squares[inside] <= squares[inside].min() * (1 + TIE)][0]
         outside = np.flatnonzero(self.alive)
-        if len(outside):
-            leaving = inside[squares[inside] <= squares[inside].min() * (1 + TIE)][0]
-            coming = outside[squares[outside] >= squares[outside].max() * (1 - TIE)][0]
-            self.swap(int(leaving), int(coming))
+        while len(outside):
+            coming = int(outside[np.argmax(squares[outside] >= squares[outside].max() * (1 - TIE))])
+            # A copy of an atom of the model cannot come; the row with the next largest residual may.
+            if self.swap(int(leaving), coming) is not Outcome.DEPENDENT:
+                break
+            outside = outside[outside != coming]
 
-    def swap(self, leaving: int, coming: int, always: bool = False) -> None:
+    def swap(self, leaving: int, coming: int, always: bool = False) -> Outcome:
         """Exchange two atoms where that lowers the cost (or `always`)."""
-        if self.fit.swap(leaving, coming, always):
+        outcome = self.fit.swap(leaving, coming, always)
+        if outcome is Outcome.ADDED:
             # What depended on the leaving atom may not depend on the coming one.
             self.alive[[leaving, *(atom for _, atom in self.skipped)]] = True
-            self.alive[coming] = False
+            self.alive[self.fit.atoms] = False
             self.swaps.append((self.fit.n_steps, leaving, coming))
+        return outcome
 
     def best_correlation(self) -> float:
         """The largest correlation of an atom with what is left; NaN where not all atoms are scored."""
@@ -203,7 +208,7 @@ class Selector:
         scores, exact = self.scores, self.fit.engine.is_exact
         # Below the noise a is not known, only that it is small: the floor keeps such atoms from looking splendid.
         values = SCORES[self.selection](scores.u, np.maximum(scores.a, scores.noise), scores.inner)
-        if exact and not self.fit.may_repeat:
+        if exact and self.fit.skips_dependent:
             for atom in np.flatnonzero(self.alive & (scores.a <= DEPENDENT * scores.inner)):
                 self.skip(atom)
         values = np.where(self.alive, values, -np.inf)

@@ -57,7 +57,7 @@ class StoppingRule:
         """Part of the training rows to hold out, or None."""
         return None
 
-    def folds(self) -> int | None:
+    def n_folds(self) -> int | None:
         """Number of folds over which to average errors along the path, or None."""
         return None
 

@@ -71,6 +71,7 @@ class Validation(LeastRule):
         return [name for name, default in defaults.items() if getattr(self, name) != default]
 
 
+@dataclass(repr=False)
 class CV(LeastRule):
     """Keep the k with the least squared error over folds: on the rows of each, of a path fitted without them.
 
@@ -82,16 +83,17 @@ class CV(LeastRule):
     folds : number of folds, at least 2
     """
 
+    folds: int = 5
     name = "cv"
     label = "the cross-validation error"
     patience = None
 
-    def __init__(self, folds: int = 5):
-        self._folds: int = check_number("folds", folds, low=2, integer=True)
+    def __post_init__(self) -> None:
+        check_number("folds", self.folds, low=2, integer=True)
 
-    def folds(self) -> int:
+    def n_folds(self) -> int:
         """Number of folds."""
-        return self._folds
+        return self.folds
 
     def curve(self, path: Any) -> np.ndarray:
         """The mean squared error over folds; NaN where the path of a fold was shorter."""
@@ -105,12 +107,3 @@ class CV(LeastRule):
         if 0 < k < path.n_steps and np.isnan(path.cv[k + 1 :]).all():
             return f"{tell_size(path, k)}: the path of a fold ended there while {self.label} was still falling"
         return super().explain(path)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the other has as many folds."""
-        return self._folds == other._folds if isinstance(other, CV) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def _changed(self) -> dict[str, Any]:
-        return {} if self._folds == 5 else {"folds": self._folds}

@@ -24,7 +24,7 @@ class Either(StoppingRule):
         self.rules: tuple[StoppingRule, ...] = tuple(parts)
         if sum(rule.validation_set() is not None or rule.validation_fraction() is not None for rule in self.rules) > 1:
             raise ValueError("Two validation rules cannot be joined; give one of them the held-out rows of both.")
-        if len({rule.folds() for rule in self.rules} - {None}) > 1:
+        if len({rule.n_folds() for rule in self.rules} - {None}) > 1:
             raise ValueError("Two cv rules with different numbers of folds cannot be joined; give them the same.")
         self.needs_correlation = any(rule.needs_correlation for rule in self.rules)
         self.needs_loo = any(rule.needs_loo for rule in self.rules)
@@ -57,9 +57,9 @@ class Either(StoppingRule):
         """That of the rule that has one."""
         return next((f for f in (rule.validation_fraction() for rule in self.rules) if f is not None), None)
 
-    def folds(self) -> int | None:
+    def n_folds(self) -> int | None:
         """Those of the rule that has some."""
-        return next((n for n in (rule.folds() for rule in self.rules) if n is not None), None)
+        return next((n for n in (rule.n_folds() for rule in self.rules) if n is not None), None)
 
     def __eq__(self, other: object) -> bool:
         """Whether the other joins the same rules in the same order."""

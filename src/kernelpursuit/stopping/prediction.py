@@ -49,7 +49,8 @@ class PTR(StoppingRule):
         """The `k*` of every T that is tried."""
         n = path.n_units
         reach = self.tried(path) * np.sqrt(n / np.log(n)) if n > 1 else np.zeros(len(self.tried(path)))
-        return np.maximum(np.ceil(reach).astype(int) - 1, 0)
+        # No path is longer than an integer can count.
+        return np.maximum(np.ceil(np.minimum(reach, 2.0**62)).astype(np.int64) - 1, 0)
 
     def fired(self, path: Any) -> bool:
         """Whether the largest `k*` is reached."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit.engine import Engine
-from kernelpursuit.pursuit.basis import Basis
+from kernelpursuit.pursuit.basis import Basis, Direction
 from kernelpursuit.pursuit.models import FixedPart, Models
 from kernelpursuit.pursuit.penalty import Penalty
 
@@ -21,6 +21,7 @@ class Outcome(Enum):
     ADDED = "it was added"
     DEPENDENT = "it is numerically dependent on the picked ones"
     ENDED = "the fit ends before it"
+    WORTHLESS = "it would not lower the cost"
 
 
 @dataclass
@@ -58,6 +59,8 @@ class Fit(ABC):
 
     #: Whether an atom may be picked again.
     may_repeat = False
+    #: Whether atoms of which next to nothing is new are left out for good.
+    skips_dependent = False
     #: The diagonal of the hat matrix, where the fit is a least-squares one.
     leverage: np.ndarray | None = None
     #: Cost without any atom.
@@ -107,9 +110,9 @@ class Fit(ABC):
         """Which atoms of a shortlist are numerically dependent on the picked ones, and so never worth another look."""
         return np.zeros(len(shortlist.atoms), dtype=bool)
 
-    def swap(self, leaving: int, coming: int, always: bool = False) -> bool:
+    def swap(self, leaving: int, coming: int, always: bool = False) -> Outcome:
         """Let atom `coming` take the place of atom `leaving` where that lowers the cost (or `always`)."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} exchanges no atoms")
 
     @abstractmethod
     def models(self, scale: float) -> Models:
@@ -134,6 +137,15 @@ def frobenius(values: np.ndarray) -> float:
     return float(np.sqrt(np.einsum("ij,ij->", values, values)))
 
 
+def fixed_direction(basis: Basis, column: np.ndarray) -> Direction:
+    """What is new in a fixed column."""
+    p = basis.project(column[None])[:, 0]
+    direction = basis.orthogonalise(column, np.zeros(0), p, float(column @ column))
+    if direction is None:
+        raise ValueError("The fixed columns of the model are linearly dependent; leave one of them out.")
+    return direction
+
+
 class FixedColumns:
     """The fixed columns of a fit that refits no atom, taken out of targets and atoms alike.
 
@@ -143,11 +155,7 @@ class FixedColumns:
     def __init__(self, basis: Basis, targets: np.ndarray, fixed: np.ndarray):
         self.basis = basis
         for column in fixed:
-            p = basis.project(column[None])[:, 0]
-            direction = basis.orthogonalise(column, np.zeros(0), p, float(column @ column))
-            if direction is None:
-                raise ValueError("The fixed columns of the model are linearly dependent; leave one of them out.")
-            basis.append(direction)
+            basis.append(fixed_direction(basis, column))
         self.b = basis.V @ targets.T
         self.targets = targets - self.b.T @ basis.V
         self.p: list[np.ndarray] = []  # products of the directions with every atom, in order of place

@@ -5,13 +5,28 @@ The same letters as everywhere: u = <j, left>, what is left for atom j to explai
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from kernelpursuit import _native
 from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, grown
 from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, frobenius
 from kernelpursuit.pursuit.models import Increments
 from kernelpursuit.pursuit.penalty import Penalty
+
+
+@dataclass
+class Examined:
+    """What is known of the atoms of a shortlist beside their scores.
+
+    full    <j, j> with the part along the fixed columns, against which what is left of it is measured
+    along   <j, model>, shape (n_targets, n_atoms); None where a step does not scale the model
+    """
+
+    full: np.ndarray
+    along: np.ndarray | None
 
 
 class IncrementFit(Fit):
@@ -79,7 +94,9 @@ class IncrementFit(Fit):
             return share
         between = self.penalty.between(self.used, atoms)
         if between is not None:
-            return self.values[: len(self.places)].T @ between
+            # Not by BLAS: what an atom's share is must not depend on the atoms it is asked for with.
+            values = np.ascontiguousarray(self.values[: len(self.places)].T)
+            return _native.stored_rmatvec(np.ascontiguousarray(between.T), values, n_threads=1)
         for i, atom in enumerate(atoms):
             if atom in self.places:
                 share[:, i] = self.own_penalties[atom] * self.values[self.places[atom]]
@@ -90,9 +107,15 @@ class IncrementFit(Fit):
         fitted = self.targets - self._residual if self.rescales else self._residual[:0]
         products, squares = self.engine.examine(atoms, np.vstack([self._residual, fitted, self.basis.V]))
         share, n_targets = self.share(atoms), self.n_targets
-        inner = squares + self.own_penalties[atoms] - column_squares(products[n_targets + len(fitted) :])
+        full = squares + self.own_penalties[atoms]
+        inner = full - column_squares(products[n_targets + len(fitted) :])
         along = products[n_targets : n_targets + len(fitted)] + share if self.rescales else None
-        return Shortlist(atoms, inner, products[:n_targets] - share, self.new(inner, along), along)
+        new = self.new(inner, along)
+        return Shortlist(atoms, inner, products[:n_targets] - share, new, Examined(full, along))
+
+    def dependent(self, shortlist: Shortlist) -> np.ndarray:
+        """Atoms that are sums of the fixed columns."""
+        return shortlist.inner <= DEPENDENT * shortlist.details.full
 
     def new(self, inner: np.ndarray, along: np.ndarray | None) -> np.ndarray:
         """What of atoms is new to what the step can change: all of it, or what is not along the model.
@@ -106,25 +129,31 @@ class IncrementFit(Fit):
         return np.maximum(inner - part, 0.0)
 
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
-        """Add the k-th atom of a shortlist, or add to its weight where the model has it already."""
-        atom, inner, u = int(shortlist.atoms[k]), shortlist.inner[k], shortlist.u[:, k]
-        new = np.broadcast_to(shortlist.a, (self.n_targets, len(shortlist.atoms)))[:, k]
-        usable = new > DEPENDENT * inner
+        """Add the k-th atom of a shortlist, or add to its weight where the model has it already.
+
+        The step is computed from the atom's column without its part along the fixed columns, of whose squared length
+        the shortlist knows only a difference.
+        """
+        atom, u, details = int(shortlist.atoms[k]), shortlist.u[:, k], shortlist.details
+        column, p = self.fixed.centred(self.engine.columns(shortlist.atoms[[k]])[0])
+        inner = np.array([column @ column + self.own_penalties[atom]])
+        along = None if details.along is None else details.along[:, [k]]
+        new = np.broadcast_to(self.new(inner, along), (self.n_targets, 1))[:, 0]
+        usable = new > DEPENDENT * details.full[k]
         if not usable.any():
             return Outcome.DEPENDENT
         step = self.shrinkage * np.divide(u, new, out=np.zeros_like(u), where=usable)
         factor = np.ones_like(step)
-        if shortlist.details is not None:
+        if along is not None:
             squares = self.fitted_squares()
-            factor -= np.divide(shortlist.details[:, k] * step, squares, out=np.zeros_like(step), where=squares > 0)
-        self._follow(atom, step, factor)
+            factor -= np.divide(along[:, 0] * step, squares, out=np.zeros_like(step), where=squares > 0)
+        self._follow(atom, step, factor, column, p)
         return Outcome.ADDED
 
-    def _follow(self, atom: int, step: np.ndarray, factor: np.ndarray) -> None:
+    def _follow(self, atom: int, step: np.ndarray, factor: np.ndarray, column: np.ndarray, p: np.ndarray) -> None:
         """`w <- factor w + step e_atom`, and what hangs on it."""
         share = self.share(np.array([atom]))[:, 0]
         self.penalties = factor**2 * self.penalties + 2 * factor * step * share + step**2 * self.own_penalties[atom]
-        column, p = self.fixed.centred(self.engine.columns(np.array([atom]))[0])
         if self.rescales:
             self._residual += (1.0 - factor)[:, None] * (self.targets - self._residual)
         self._residual -= np.outer(step, column)

@@ -6,9 +6,12 @@ import numpy as np
 
 from kernelpursuit import _native
 from kernelpursuit.engine import Engine, require_finite
-from kernelpursuit.pursuit.basis import FIRST_ROOM, Basis, grown
-from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, frobenius
+from kernelpursuit.pursuit.basis import DEPENDENT, FIRST_ROOM, Basis, grown
+from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, frobenius
 from kernelpursuit.pursuit.models import Explicit
+
+# A sum of columns this much shorter than the columns is rounding.
+CANCELLED = 64 * np.finfo(np.float64).eps
 
 
 class MinResFit(Fit):
@@ -29,6 +32,7 @@ class MinResFit(Fit):
         self._root = np.sqrt(engine.weights)
         self._columns = np.empty((min(capacity, FIRST_ROOM), engine.n_rows))
         self._values = np.zeros((0, len(targets)))
+        self._lengths = np.zeros(0)  # squared, of the columns
         self._places: list[np.ndarray] = [np.zeros(0, dtype=np.intp)]
         self._history: list[np.ndarray] = [np.zeros((0, len(targets)))]
         self.initial_cost = self.cost()
@@ -48,29 +52,35 @@ class MinResFit(Fit):
         return self._residual_norm**2
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
-        """Columns of a few atoms; the step needs no scores of them."""
+        """Columns of a few atoms; the step needs no scores of them, only what the fixed columns leave of each."""
         columns = self.engine.columns(atoms)
         inner = np.einsum("ij,ij->i", columns, columns)
         require_finite(inner)
-        return Shortlist(atoms, inner, np.zeros((self.n_targets, len(atoms))), inner, columns)
+        new = inner - column_squares(self.basis.project(columns))
+        return Shortlist(atoms, inner, np.zeros((self.n_targets, len(atoms))), new, columns)
+
+    def dependent(self, shortlist: Shortlist) -> np.ndarray:
+        """Atoms that are sums of the fixed columns."""
+        return shortlist.a <= DEPENDENT * shortlist.inner
 
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
         """Add the k-th atom of a shortlist and take a step with all."""
         atom, n_before = int(shortlist.atoms[k]), len(self.atoms)
-        if not shortlist.inner[k] > 0:
-            return Outcome.DEPENDENT
         self._columns, self._values = grown(self._columns, n_before + 1), grown(self._values, n_before + 1)
+        self._lengths = grown(self._lengths, n_before + 1)
         self._columns[n_before] = self._enter(atom, shortlist.details[k])
-        self._values[n_before] = 0.0
+        self._values[n_before], self._lengths[n_before] = 0.0, shortlist.inner[k]
         self.atoms.append(atom)
         rows = self.rows_of_atoms[self.atoms]
         directions = self._residual[:, rows] / self._root[rows]
         residual = np.empty_like(self._residual)
         for target, direction in enumerate(directions):
-            # One read of the columns: `step = direction @ columns`.
+            # `step = direction @ columns` by what else sweeps a basis: one read of the columns, at the speed of memory.
             step = np.zeros(self.engine.n_rows)
             _, squares = _native.sweep(self._columns[: n_before + 1], -direction, step, self.engine.n_threads)
-            length = self._residual[target] @ step / squares if squares > 0 else 0.0
+            # Where the columns cancel each other, what is left of them is rounding, and no direction.
+            noise = CANCELLED**2 * (np.square(direction) @ self._lengths[: n_before + 1])
+            length = float(self._residual[target] @ step) / squares if squares > noise else 0.0
             residual[target] = self._residual[target] - length * step
             self._values[: n_before + 1, target] += length * direction
         self._move(residual)
@@ -78,28 +88,28 @@ class MinResFit(Fit):
         self._write()
         return Outcome.ADDED
 
-    def swap(self, leaving: int, coming: int, always: bool = False) -> bool:
+    def swap(self, leaving: int, coming: int, always: bool = False) -> Outcome:
         """Exchange one atom and its weight for another where that makes the residual smaller (Nair algorithm 1)."""
         slot = self.atoms.index(leaving)
         column = self.engine.columns(np.array([coming]))[0]
         centred, _ = self.fixed.centred(column)
-        inner = float(centred @ centred)
-        require_finite(np.array(inner))
-        if not inner > 0:
-            return False
+        inner, length = float(centred @ centred), float(column @ column)
+        require_finite(np.array(length))
+        if inner <= DEPENDENT * length:
+            return Outcome.DEPENDENT
         without = self._residual + np.outer(self._values[slot], self._columns[slot])
         weight = without @ centred / inner
         residual = without - np.outer(weight, centred)
         if not always and not frobenius(residual) < self._residual_norm:
-            return False
+            return Outcome.WORTHLESS
         self._columns[slot] = self._enter(coming, column)
-        self._values[slot] = weight
+        self._values[slot], self._lengths[slot] = weight, length
         self.atoms[slot] = coming
         self._move(residual)
         self._places.pop()
         self._history.pop()
         self._write()
-        return True
+        return Outcome.ADDED
 
     def _enter(self, atom: int, column: np.ndarray) -> np.ndarray:
         """Note an atom's place; return its column without the fixed columns."""

@@ -8,24 +8,29 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from kernelpursuit import _native
+from kernelpursuit.dictionary.base import tiles
 from kernelpursuit.engine import Engine, require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, Direction, grown
-from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist, column_squares
+from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist, column_squares, fixed_direction
 from kernelpursuit.pursuit.models import Drop, Factor, Factored
 from kernelpursuit.pursuit.penalty import Penalty
 
+# An atom whose function is a sum of the picked ones but for this part of its squared norm: rounding of L, amplified by
+# weights as large as that takes, would begin to show in the cost.
+LOST = 1e-9
 # What counts as dependent where the fit watches the condition number itself: all but rounding is let through.
 BARELY_INDEPENDENT = (8 * np.finfo(np.float64).eps) ** 2
 
 
 @dataclass
 class Lifted:
-    """Atoms as the basis sees them: sample values, coordinates in the penalty, and products with the directions.
+    """Atoms as the basis sees them: coordinates in the penalty, and products with the directions.
 
-    `lost` marks atoms of whose penalty nothing is left but rounding: their functions are sums of the picked ones.
+    `kept` are those whose columns are still there; `lost` marks atoms of whose penalty nothing is left but rounding:
+    their functions are sums of the picked ones.
     """
 
-    values: np.ndarray
+    kept: slice
     coordinates: np.ndarray
     p: np.ndarray
     lost: np.ndarray
@@ -58,6 +63,7 @@ class OrthogonalFit(Fit):
         basis = Basis(engine.n_rows, capacity + len(fixed), penalty is not None, engine.n_threads)
         super().__init__(engine, targets, penalty, basis)
         self.lowest_rcond = rcond
+        self.skips_dependent = rcond is None  # else the condition number is watched, and ends the fit
         self.lifted: list[int] = []  # atoms with a coordinate in the penalty; they keep it when they leave
         self.drops: dict[int, Drop] = {}
         # The residual as a vector of the basis: y - D w, and minus the model's coordinates in the penalty.
@@ -68,11 +74,7 @@ class OrthogonalFit(Fit):
         self.leverage = np.zeros(engine.n_rows)
         self._columns = np.empty((0, engine.n_rows))
         for column in fixed:
-            p = self.basis.project(column[None])[:, 0]
-            direction = self.basis.orthogonalise(column, np.zeros(0), p, float(column @ column))
-            if direction is None:
-                raise ValueError("The fixed columns of the model are linearly dependent; leave one of them out.")
-            self._append(direction)
+            self._append(fixed_direction(self.basis, column))
             self.n_fixed += 1
         self.initial_cost = self.cost()
 
@@ -91,18 +93,35 @@ class OrthogonalFit(Fit):
         return float(self._squares.sum() + np.square(self._coordinates).sum())
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
-        """Exact scores of a few atoms: their columns and one matrix product over the basis."""
+        """Exact scores of a few atoms: their columns and one matrix product over the basis.
+
+        Columns are looked at some at a time, and those of the last ones stay for `add`.
+        """
         self.basis.reserve()
-        # Written over what the last shortlist had: fresh memory costs as much time as a kernel.
-        self._columns = grown(self._columns, len(atoms))
-        values = self.engine.columns(atoms, self._columns[: len(atoms)])
-        u, inner = _native.stored_examine(values, self._residual, self.engine.n_threads)
-        require_finite(inner)
-        coordinates, lost = self._lift(atoms, values)
-        p = self.basis.project(values, coordinates)
+        inner, u = np.empty(len(atoms)), np.empty((self.n_targets, len(atoms)))
+        p = np.empty((len(atoms), self.basis.size)).T  # an atom's products lie side by side, and round alike
+        coordinates = np.zeros((len(atoms), self.basis.n_coordinates + self.basis.penalised))
+        lost = np.zeros(len(atoms), dtype=bool)
+        for tile in tiles(len(atoms), self.engine.n_rows * 8):
+            count = tile.stop - tile.start
+            # Written over what was looked at before: fresh memory costs as much time as a kernel.
+            if len(self._columns) < count:
+                self._columns = np.empty((count, self.engine.n_rows))
+            values = self.engine.columns(atoms[tile], self._columns[:count])
+            u[:, tile], inner[tile] = _native.stored_examine(values, self._residual, self.engine.n_threads)
+            require_finite(inner[tile])
+            coordinates[tile], lost[tile] = self._lift(atoms[tile], values)
+            p[:, tile] = self.basis.project(values, coordinates[tile])
         u += self._penalised_along(coordinates)
         inner += np.einsum("ij,ij->i", coordinates, coordinates)
-        return Shortlist(atoms, inner, u, inner - column_squares(p), Lifted(values, coordinates, p, lost))
+        return Shortlist(atoms, inner, u, inner - column_squares(p), Lifted(tile, coordinates, p, lost))
+
+    def _column(self, shortlist: Shortlist, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sample values of the k-th atom of the shortlist last looked at, and its coordinates."""
+        kept, coordinates = shortlist.details.kept, shortlist.details.coordinates[k]
+        if kept.start <= k < kept.stop:
+            return self._columns[k - kept.start], coordinates
+        return self.engine.columns(shortlist.atoms[[k]])[0], coordinates
 
     def _lift(self, atoms: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates of atoms in the penalty, the last one their own, and which of them have none left."""
@@ -113,7 +132,7 @@ class OrthogonalFit(Fit):
         lifted = np.asarray(self.lifted, dtype=np.intp)
         coordinates[:, :m] = self.penalty.coordinates(self.basis, self.n_fixed, lifted, atoms, values)
         left = self.penalty.own_part(own, coordinates[:, :m])
-        lost = left <= DEPENDENT * own
+        lost = left <= LOST * own
         coordinates[:, m] = np.sqrt(np.where(lost, 0.0, left))
         for i in np.flatnonzero(np.isin(atoms, lifted)):
             # One that was here before has its coordinate still.
@@ -122,15 +141,17 @@ class OrthogonalFit(Fit):
 
     def dependent(self, shortlist: Shortlist) -> np.ndarray:
         """Atoms of which less is new than the scores can resolve; none where the condition number is watched."""
-        if self.lowest_rcond is not None:
+        if not self.skips_dependent:
             return super().dependent(shortlist)
         return shortlist.details.lost | (shortlist.a <= DEPENDENT * shortlist.inner)
 
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
         """Add the k-th atom of a shortlist and refit all weights."""
         lowest = self.lowest_rcond
-        direction = self._new(
-            shortlist, k, shortlist.details.p[:, k], DEPENDENT if lowest is None else BARELY_INDEPENDENT
+        values, coordinates = self._column(shortlist, k)
+        enough = DEPENDENT if lowest is None else BARELY_INDEPENDENT
+        direction = self.basis.orthogonalise(
+            values, coordinates, shortlist.details.p[:, k], float(shortlist.inner[k]), enough
         )
         self.rcond = 0.0 if direction is None else _reciprocal_condition(direction.rho**2 / shortlist.inner[k])
         if lowest is not None and self.rcond < lowest:
@@ -138,17 +159,12 @@ class OrthogonalFit(Fit):
             return Outcome.ENDED
         if direction is None:
             return Outcome.DEPENDENT
-        self._enter(shortlist, k, direction)
+        self._enter(int(shortlist.atoms[k]), coordinates, direction)
         self.n_steps += 1
         return Outcome.ADDED
 
-    def _new(self, shortlist: Shortlist, k: int, p: np.ndarray, dependent: float) -> Direction | None:
-        """What is new in the k-th atom of a shortlist; None for too little."""
-        details = shortlist.details
-        return self.basis.orthogonalise(details.values[k], details.coordinates[k], p, shortlist.inner[k], dependent)
-
-    def _enter(self, shortlist: Shortlist, k: int, direction: Direction) -> None:
-        atom, coordinates = int(shortlist.atoms[k]), shortlist.details.coordinates[k]
+    def _enter(self, atom: int, coordinates: np.ndarray, direction: Direction) -> None:
+        """Take an atom into the model, with a coordinate of its own where it brings one."""
         if len(coordinates) and coordinates[-1] > 0:
             self.basis.add_coordinate(coordinates)
             self._coordinates = np.pad(self._coordinates, ((0, 0), (0, 1)))
@@ -157,7 +173,7 @@ class OrthogonalFit(Fit):
         self.atoms.append(atom)
         self._place(atom)
 
-    def swap(self, leaving: int, coming: int, always: bool = False) -> bool:
+    def swap(self, leaving: int, coming: int, always: bool = False) -> Outcome:
         """Exchange two atoms where that alone, one weight for the other, lowers the cost; then refit all.
 
         Notes
@@ -173,16 +189,21 @@ class OrthogonalFit(Fit):
         gained = np.square(shortlist.u[:, 0] + weight * (R[:, position] @ p)).sum() / shortlist.inner[0]
         lost = np.square(weight).sum() * (R[:, position] @ R[:, position])
         # The one direction of the span that is orthogonal to all atoms but the leaving one.
-        alone = solve_triangular(R, np.eye(len(R))[position], trans="T", check_finite=False)
+        unit = np.zeros(len(R))
+        unit[position] = 1.0
+        alone = solve_triangular(R, unit, trans="T", check_finite=False)
         new = shortlist.a[0] + (alone @ p) ** 2 / (alone @ alone)
-        if not (always or gained > lost) or shortlist.details.lost[0] or new <= DEPENDENT * shortlist.inner[0]:
-            return False
+        if shortlist.details.lost[0] or new <= DEPENDENT * shortlist.inner[0]:
+            return Outcome.DEPENDENT
+        if not (always or gained > lost):
+            return Outcome.WORTHLESS
         self._leave(position)
-        p = self.basis.project(shortlist.details.values, shortlist.details.coordinates)[:, 0]
-        direction = self._new(shortlist, 0, p, BARELY_INDEPENDENT)
+        values, coordinates = self._column(shortlist, 0)
+        p = self.basis.project(values[None], coordinates[None])[:, 0]
+        direction = self.basis.orthogonalise(values, coordinates, p, shortlist.inner[0], BARELY_INDEPENDENT)
         assert direction is not None, "what is new in the coming atom was found to be enough"
-        self._enter(shortlist, 0, direction)
-        return True
+        self._enter(coming, coordinates, direction)
+        return Outcome.ADDED
 
     def _leave(self, position: int) -> None:
         """Take the atom at a position of the basis out of the model."""
@@ -221,7 +242,8 @@ class OrthogonalFit(Fit):
         drops = {
             step: Drop(d.position, d.place, d.column, d.cosines, d.sines, d.b / scale) for step, d in self.drops.items()
         }
-        return Factored(Factor(members, self.basis.R, self.b[:size] / scale), self.n_fixed, drops)
+        # A copy: an exchange turns the factor in place, and a path may be kept by who was called back with it.
+        return Factored(Factor(members, self.basis.R.copy(), self.b[:size] / scale), self.n_fixed, drops)
 
 
 def _reciprocal_condition(new: float) -> float:
