@@ -357,7 +357,7 @@ class TestMinRes:
         assert path.n_steps == 10
         assert path.size.tolist() == [*range(10), 2]
         assert len(path.atoms(10)) == model.n_atoms_ == 2
-        assert "the refit left 8 of them out" in model.stop_reason_
+        assert model.stop_reason_.startswith("2 atoms, and 8 dependent ones that the refit left out: ")
         assert {atom for k, atom in path.skipped if k == 10} == set(path.used) - set(path.atoms(10))
         A = np.column_stack([X, np.ones(25)]) if fit_intercept else X
         np.testing.assert_allclose(model.predict(X), A @ np.linalg.lstsq(A, Y, rcond=None)[0], atol=1e-10)
@@ -404,7 +404,8 @@ def test_atoms_that_are_nearly_the_intercept(update, selection, gamma, rng):
     settings = {"gamma": gamma, "update": update, "selection": selection, "penalty": None, "fit_intercept": True}
     path = pursuit_path(X, y, **settings, max_atoms=30, candidates="all", random_state=0)
     assert np.isfinite(path.cost).all()
-    assert (np.diff(path.cost) <= 1e-9 * path.cost[0]).all()
+    # Of an atom's squared length 1e-12 is new here, of which rounding leaves three or four digits.
+    assert (np.diff(path.cost) <= 1e-7 * path.cost[0]).all()
 
 
 @pytest.mark.parametrize("update", ["stagewise", "rescale"])

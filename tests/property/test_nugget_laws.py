@@ -11,8 +11,9 @@ ALPHA, WIDTHS, N = 0.3, (0.3, 3.0), 25
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("selection", ["gain", "residual"])
-def test_two_atoms_at_one_row(selection, weighted, rng):
+def test_two_atoms_at_one_row(selection, weighted):
     """Residuals and leave-one-out errors are those of the function that predicts, which has no nugget."""
+    rng = np.random.default_rng(9)
     X, y = rng.normal(size=(N, 2)), rng.normal(size=N)
     weights = rng.choice([0.5, 1.0, 3.0], size=N) if weighted else np.ones(N)
     settings = {"penalty": "nugget", "alpha": ALPHA, "selection": selection, "candidates": "all", "max_atoms": 18}

@@ -23,7 +23,7 @@ from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.system import Fit, check_system, require_known, start_fit
-from kernelpursuit.stopping import StoppingRule, as_rule
+from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import MinRes, Rescale, Stagewise, as_update
 
 
@@ -196,7 +196,8 @@ def run_pursuit(
         n_before = path.size[n_kept]
         path = refitted(path, n_kept, run.fit.engine, problem, run.recorder)
         if path.size[n_kept] < n_before:
-            reason += f"; the refit left {n_before - path.size[n_kept]} of them out, dependent on the others"
+            left, why = int(path.size[n_kept]), reason.partition(": ")[2]
+            reason = f"{count_atoms(left)}, and {n_before - left} dependent ones that the refit left out: {why}"
     return Pursuit(
         path=problem.number_back(path),
         atoms=problem.dictionary.take(path.used).free(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from kernelpursuit import _native
 from kernelpursuit.dictionary.base import tiles
@@ -188,12 +187,8 @@ class OrthogonalFit(Fit):
         weight = self.weights()[position]
         gained = np.square(shortlist.u[:, 0] + weight * (R[:, position] @ p)).sum() / shortlist.inner[0]
         lost = np.square(weight).sum() * (R[:, position] @ R[:, position])
-        # The one direction of the span that is orthogonal to all atoms but the leaving one.
-        unit = np.zeros(len(R))
-        unit[position] = 1.0
-        alone = solve_triangular(R, unit, trans="T", check_finite=False)
-        new = shortlist.a[0] + (alone @ p) ** 2 / (alone @ alone)
-        if shortlist.details.lost[0] or new <= DEPENDENT * shortlist.inner[0]:
+        # What is in the span of the model has nothing to gain from, and its row's copies would hide the next.
+        if shortlist.details.lost[0] or shortlist.a[0] <= DEPENDENT * shortlist.inner[0]:
             return Outcome.DEPENDENT
         if not (always or gained > lost):
             return Outcome.WORTHLESS
