@@ -224,19 +224,13 @@ void absorb(Output<double> left, Vector<double> v, Vector<double> b, double sign
     nb::gil_scoped_release nogil;
     Run run(threads, double(n) * (2 + 3 * targets));
     std::vector<double> partial(chunks * targets);
+    const Tiles<double>& tiles = current.tiles<double>();
     run(chunks, [&](Index task, int, void*) {
         const Index begin = task * chunk_rows, end = std::min(begin + chunk_rows, n);
         for (Index i = begin; i < end; ++i) h[i] += sign * direction[i] * direction[i];
-        for (Index t = 0; t < targets; ++t) {
-            const double factor = sign * given[t];
-            double lane_sums[lanes] = {};
-            for (Index i = begin; i < end; ++i) {
-                double& value = l[t * n + i];
-                value -= factor * direction[i];
-                lane_sums[i % lanes] += value * value;
-            }
-            for (double part : lane_sums) partial[task * targets + t] += part;
-        }
+        for (Index t = 0; t < targets; ++t)
+            partial[task * targets + t] =
+                tiles.subtract_and_square(l + t * n + begin, direction + begin, sign * given[t], end - begin);
     });
     OrderedSum total(targets);
     for (Index task = 0; task < chunks; ++task) total.add(partial.data() + task * targets);

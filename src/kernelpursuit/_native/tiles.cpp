@@ -80,24 +80,19 @@ struct TimesWeighted {
     KP_INLINE Vd operator()(Index i, Vd value) const { return load(v + i) * value; }
 };
 
-// sums[j * stride + lane] += values of `atoms` rows times the factor; rows start at a multiple of `lanes`. With `ahead`,
-// memory is asked for the values that lie so far behind, to bring them while these are computed with.
+// sums[j * stride + lane] += values of `atoms` rows times the factor; rows start at a multiple of `lanes`.
 template <int atoms, class T, class Factor>
-KP_INLINE void add_rows(const T* values, Index ldv, Index rows, Factor factor, double* sums, Index stride,
-                        Index ahead = 0) {
+KP_INLINE void add_rows(const T* values, Index ldv, Index rows, Factor factor, double* sums, Index stride) {
     Vd sum[atoms][lane_vectors];
     for (int j = 0; j < atoms; ++j)
         for (int v = 0; v < lane_vectors; ++v) sum[j][v] = load(sums + j * stride + v * width);
     Index i = 0;
-    for (; i + lanes <= rows; i += lanes) {
-        if (ahead)
-            for (int j = 0; j < atoms; ++j) __builtin_prefetch(values + j * ldv + i + ahead);
+    for (; i + lanes <= rows; i += lanes)
         for (int v = 0; v < lane_vectors; ++v)
             for (int j = 0; j < atoms; ++j) {
                 const Vd value = load_double(values + j * ldv + i + v * width);
                 sum[j][v] = fma(factor(i + v * width, value), value, sum[j][v]);
             }
-    }
     if (i < rows) {
         // The last rows go through the same arithmetic, filled up with zeros.
         double v_rest[lanes] = {};
@@ -118,10 +113,9 @@ KP_INLINE void add_rows(const T* values, Index ldv, Index rows, Factor factor, d
 }
 
 template <class T, class Factor>
-KP_INLINE void add_group(const T* values, Index ldv, Index rows, Index atoms, Factor factor, double* sums, Index stride,
-                         Index ahead = 0) {
+KP_INLINE void add_group(const T* values, Index ldv, Index rows, Index atoms, Factor factor, double* sums, Index stride) {
     if (atoms == group)
-        add_rows<group>(values, ldv, rows, factor, sums, stride, ahead);
+        add_rows<group>(values, ldv, rows, factor, sums, stride);
     else
         for (Index j = 0; j < atoms; ++j) add_rows<1>(values + j * ldv, ldv, rows, factor, sums + j * stride, stride);
 }
@@ -212,12 +206,6 @@ void stored(const T* block, Index ldb, Index n, Index m, const double* V, Index 
     }
 }
 
-// Rows whose part of m directions, and that of as many rows after them, stays in a level-2 cache.
-KP_INLINE Index sweep_rows(Index m) {
-    const Index fit = 16384 / (m > 0 ? m : 1) / lanes * lanes;
-    return fit < 64 ? 64 : fit > 512 ? 512 : fit;
-}
-
 // z -= sum_t p[t] V[t * ldv + .] for `rows` rows.
 template <class T>
 KP_INLINE void subtract(const T* V, Index ldv, Index rows, Index m, const double* p, double* z) {
@@ -243,17 +231,29 @@ KP_INLINE void subtract(const T* V, Index ldv, Index rows, Index m, const double
 template <class T>
 void sweep(const T* V, Index ldv, Index n, Index m, const double* p, double* z, double* sums, void* scratch) {
     double* lane_sums = static_cast<double*>(scratch);
-    const Index step = sweep_rows(m);
     for (Index i = 0; i < (m + 1) * lanes; ++i) lane_sums[i] = 0;
-    for (Index i = 0; i < n; i += step) {
-        const Index rows = n - i < step ? n - i : step, ahead = n - i - rows > 0 ? rows : 0;
-        subtract(V + i, ldv, rows, m, p, z + i);
-        for (Index t = 0; t < m; t += group)
-            add_group(V + t * ldv + i, ldv, rows, m - t < group ? m - t : group, TimesVector{z + i},
-                      lane_sums + t * lanes, lanes, ahead);
-        add_rows<1>(z + i, Index(0), rows, TimesItself{}, lane_sums + m * lanes, lanes);
-    }
+    // A chunk of a few hundred directions is still in a shared cache when it is read for the second time.
+    subtract(V, ldv, n, m, p, z);
+    for (Index t = 0; t < m; t += group)
+        add_group(V + t * ldv, ldv, n, m - t < group ? m - t : group, TimesVector{z}, lane_sums + t * lanes, lanes);
+    add_rows<1>(z, Index(0), n, TimesItself{}, lane_sums + m * lanes, lanes);
     for (Index t = 0; t <= m; ++t) sums[t] = tree(lane_sums + t * lanes);
+}
+
+// left -= factor v; returns the squared length after it.
+double subtract_and_square(double* left, const double* v, double factor, Index n) {
+    double sums[lanes] = {};
+    const Index whole = n / lanes * lanes;
+    for (Index i = 0; i < whole; i += lanes)
+        for (Index lane = 0; lane < lanes; ++lane) {
+            left[i + lane] -= factor * v[i + lane];
+            sums[lane] += left[i + lane] * left[i + lane];
+        }
+    for (Index i = whole; i < n; ++i) {
+        left[i] -= factor * v[i];
+        sums[i - whole] += left[i] * left[i];
+    }
+    return tree(sums);
 }
 
 // Sums over rows of the squares of r + m, and mean squares of e = r / left + s, into errors; m and s may be null.
@@ -291,7 +291,7 @@ void leave_out(const double* r, const double* m, const double* s, Index ld, Inde
 template <class T>
 void rotate(T* V, Index ldv, Index n, Index m, const double* c, const double* s) {
     // A row is written by one rotation and read by the next: few enough columns, and it is still in cache.
-    const Index step = sweep_rows(m);
+    constexpr Index step = 256;
     for (Index i = 0; i < n; i += step) {
         const Index rows = n - i < step ? n - i : step;
         for (Index t = 0; t + 1 < m; ++t) {
@@ -339,8 +339,8 @@ void matvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, co
 }  // namespace
 
 const Tiles<float> tiles_f32 = {block<float>, rmatvec<float>, matvec<float>, stored<float>,
-                                sweep<float>, rotate<float>, leave_out};
+                                sweep<float>, rotate<float>, leave_out, subtract_and_square};
 const Tiles<double> tiles_f64 = {block<double>, rmatvec<double>, matvec<double>, stored<double>,
-                                 sweep<double>, rotate<double>, leave_out};
+                                 sweep<double>, rotate<double>, leave_out, subtract_and_square};
 
 }  // namespace kp::KP_ISA

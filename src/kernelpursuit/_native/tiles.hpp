@@ -51,6 +51,8 @@ struct Tiles {
     // (r[t * ld + i] + m[t * ld + i])^2, for at most chunk_rows rows; m and s may be null
     void (*leave_out)(const double* r, const double* m, const double* s, Index ld, Index targets, Index n,
                       const double* left, double* errors, double* squares);
+    // left -= factor v; returns the squared length after it, for at most chunk_rows rows
+    double (*subtract_and_square)(double* left, const double* v, double factor, Index n);
 };
 
 // Functions here are in an anonymous namespace so that no copy compiled for a newer processor can be the one

@@ -190,6 +190,11 @@ class Selector:
         """Atoms to look at in earnest, ascending."""
         if self.scores is not None:
             return self._best_running(attempt)
+        if self.selection == "residual" and self.n_looked_at is None:
+            squares = self._squared_residuals()
+            squares[~self.alive] = -1.0
+            largest = squares.max()
+            return np.array([np.argmax(squares >= largest * (1 - TIE))] if largest >= 0 else [], dtype=np.intp)
         left = np.flatnonzero(self.alive)
         if self.selection == "random" or self.n_looked_at is not None:
             # Counted from one: a seed padded with zeros is the same seed.

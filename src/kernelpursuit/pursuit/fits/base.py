@@ -133,14 +133,19 @@ def column_squares(values: np.ndarray) -> np.ndarray:
 
 
 def frobenius(values: np.ndarray) -> float:
-    """Root of the sum of squares; not by BLAS, whose sums change with its threads."""
-    return float(np.sqrt(np.einsum("ij,ij->", values, values)))
+    """Root of the sum of squares."""
+    return float(np.sqrt(dot(values, values)))
+
+
+def dot(first: np.ndarray, second: np.ndarray) -> float:
+    """Sum of products; not by BLAS, whose sums change with its threads, which then wait at the core's expense."""
+    return float(np.einsum("i,i->", first.ravel(), second.ravel()))
 
 
 def fixed_direction(basis: Basis, column: np.ndarray) -> Direction:
     """What is new in a fixed column."""
     p = basis.project(column[None])[:, 0]
-    direction = basis.orthogonalise(column, np.zeros(0), p, float(column @ column))
+    direction = basis.orthogonalise(column, np.zeros(0), p, dot(column, column))
     if direction is None:
         raise ValueError("The fixed columns of the model are linearly dependent; leave one of them out.")
     return direction
@@ -162,8 +167,10 @@ class FixedColumns:
 
     def centred(self, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """An atom's column without its part along the fixed columns, and its products with their directions."""
-        p = self.basis.V @ column
-        return column - p @ self.basis.V, p
+        p = self.basis.project(column[None])[:, 0]
+        for part, direction in zip(p, self.basis.V):
+            column = column - part * direction
+        return column, p
 
     def part(self, scale: float) -> FixedPart:
         """The fixed columns' share of every model."""

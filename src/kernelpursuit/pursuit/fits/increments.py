@@ -12,7 +12,7 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, grown
-from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, frobenius
+from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, dot, frobenius
 from kernelpursuit.pursuit.models import Increments
 from kernelpursuit.pursuit.penalty import Penalty
 
@@ -136,7 +136,7 @@ class IncrementFit(Fit):
         """
         atom, u, details = int(shortlist.atoms[k]), shortlist.u[:, k], shortlist.details
         column, p = self.fixed.centred(self.engine.columns(shortlist.atoms[[k]])[0])
-        inner = np.array([column @ column + self.own_penalties[atom]])
+        inner = np.array([dot(column, column) + self.own_penalties[atom]])
         along = None if details.along is None else details.along[:, [k]]
         new = np.broadcast_to(self.new(inner, along), (self.n_targets, 1))[:, 0]
         usable = new > DEPENDENT * details.full[k]

@@ -7,7 +7,7 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.engine import Engine, require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, FIRST_ROOM, Basis, grown
-from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, frobenius
+from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, dot, frobenius
 from kernelpursuit.pursuit.models import Explicit
 
 # A sum of columns this much shorter than the columns is rounding.
@@ -80,7 +80,7 @@ class MinResFit(Fit):
             _, squares = _native.sweep(self._columns[: n_before + 1], -direction, step, self.engine.n_threads)
             # Where the columns cancel each other, what is left of them is rounding, and no direction.
             noise = CANCELLED**2 * (np.square(direction) @ self._lengths[: n_before + 1])
-            length = float(self._residual[target] @ step) / squares if squares > noise else 0.0
+            length = dot(self._residual[target], step) / squares if squares > noise else 0.0
             residual[target] = self._residual[target] - length * step
             self._values[: n_before + 1, target] += length * direction
         self._move(residual)
@@ -93,12 +93,12 @@ class MinResFit(Fit):
         slot = self.atoms.index(leaving)
         column = self.engine.columns(np.array([coming]))[0]
         centred, _ = self.fixed.centred(column)
-        inner, length = float(centred @ centred), float(column @ column)
+        inner, length = dot(centred, centred), dot(column, column)
         require_finite(np.array(length))
         if inner <= DEPENDENT * length:
             return Outcome.DEPENDENT
         without = self._residual + np.outer(self._values[slot], self._columns[slot])
-        weight = without @ centred / inner
+        weight = np.array([dot(target, centred) for target in without]) / inner
         residual = without - np.outer(weight, centred)
         if not always and not frobenius(residual) < self._residual_norm:
             return Outcome.WORTHLESS
