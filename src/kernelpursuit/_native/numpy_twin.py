@@ -133,14 +133,17 @@ def stored_rmatvec(block: Array, V: Array, squares: bool, out: Array, n_threads:
         values = block[atoms, rows].astype(np.float64, copy=False)
         _add_products(values, V[:, rows], out[: len(V), atoms])
         if squares:
-            out[-1, atoms] += np.einsum("ij,ij->i", values, values)
+            with np.errstate(over="ignore", invalid="ignore"):
+                out[-1, atoms] += np.einsum("ij,ij->i", values, values)
 
 
 def _add_products(values: Array, V: Array, out: Array) -> None:
     """Add ``V @ values.T`` one vector at a time: a result must not depend on the vectors it is asked for with."""
     values = values.astype(np.float64, copy=False)
-    for vector, sums in zip(V, out):
-        sums += values @ vector
+    # Infinite values give infinite or undefined sums, as in the native core, and who asked for them looks.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for vector, sums in zip(V, out):
+            sums += values @ vector
 
 
 def sweep(V: Array, p: Array, z: Array, after: Array, n_threads: int) -> float:
