@@ -17,7 +17,7 @@ def check_option(name: str, value: Any, options: Iterable[str]) -> str:
         return value
     if isinstance(value, type):
         raise ValueError(f"{name}={value.__name__} is a class; call it, as in {name}={value.__name__}().")
-    near = difflib.get_close_matches(value, options, n=1, cutoff=0.5) if isinstance(value, str) else []
+    near = difflib.get_close_matches(value.lower(), options, n=1, cutoff=0.5) if isinstance(value, str) else []
     hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(map(repr, options))}."
     raise ValueError(f"{name}={value!r} is not known; {hint}")
 

@@ -282,6 +282,10 @@ def test_repeated_centres_are_seen(kernel, as_rows):
     np.testing.assert_array_equal(repeated, np.tile(expected, len(repeated) // 8))
     taken = dictionary.take(np.array([4, 1, 0, 3]))
     np.testing.assert_array_equal(taken.repeated(), [False, True, False, True])
+    for atom in range(dictionary.n_atoms):
+        same = dictionary.same_as(atom, np.arange(dictionary.n_atoms))
+        assert same[atom]
+        assert repeated[atom] == same[:atom].any()
 
 
 class TestUnion:

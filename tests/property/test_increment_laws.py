@@ -326,7 +326,10 @@ class TestMinRes:
         np.testing.assert_array_equal(refitted.atom, plain.atom)
         assert refitted.swaps == plain.swaps
         for name in ("cost", "residual_norm", "dof", "target_residual", "size"):
-            np.testing.assert_array_equal(getattr(refitted, name)[:last], getattr(plain, name)[:last], err_msg=name)
+            np.testing.assert_array_equal(getattr(refitted, name), getattr(plain, name), err_msg=name)
+        assert list(refitted.refits) == [last]
+        assert not plain.refits
+        refit = refitted.refits[last]
         for k in range(last):
             np.testing.assert_array_equal(refitted.weights(k), plain.weights(k))
         # Least squares: what is left is orthogonal to every column of the model.
@@ -336,13 +339,13 @@ class TestMinRes:
         np.testing.assert_allclose((dense.s[:, None] * dense.D[:, atoms]).T @ residual, 0.0, atol=1e-11 * size)
         if settings["fit_intercept"]:
             np.testing.assert_allclose(dense.s @ residual, 0.0, atol=1e-11 * size)
-        assert refitted.cost[last] == pytest.approx(dense.cost(refitted, last), rel=1e-9)
-        assert refitted.residual_norm[last] <= plain.residual_norm[last] * (1 + 1e-12)
-        assert refitted.residual_norm[last] ** 2 == pytest.approx(refitted.cost[last], rel=1e-12)
-        assert refitted.dof[last] == pytest.approx(len(atoms) + settings["fit_intercept"], rel=1e-9)
+        assert refit["cost"] == pytest.approx(dense.cost(refitted, last), rel=1e-9)
+        assert refit["residual_norm"] <= plain.residual_norm[last] * (1 + 1e-12)
+        assert refit["residual_norm"] ** 2 == pytest.approx(refit["cost"], rel=1e-12)
+        assert refit["dof"] == pytest.approx(len(atoms) + settings["fit_intercept"], rel=1e-9)
         if settings["penalty"] == "nugget":
             residual = residual + settings["alpha"] * dense.weights(refitted, last)
-        np.testing.assert_allclose(refitted.target_residual[last], dense.s @ np.square(residual), rtol=1e-8)
+        np.testing.assert_allclose(refit["target_residual"], dense.s @ np.square(residual), rtol=1e-8)
 
     @pytest.mark.parametrize("fit_intercept", [False, True])
     def test_dependent_atoms_leave_the_refitted_model(self, rng, fit_intercept):

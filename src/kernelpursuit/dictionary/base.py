@@ -80,6 +80,10 @@ class Dictionary(ABC):
         """Which atoms are the same function as an earlier one, as far as that is easy to see."""
         return np.zeros(self.n_atoms, dtype=bool)
 
+    def same_as(self, atom: int, others: np.ndarray) -> np.ndarray:
+        """Which of the other atoms are the same function as `atom`, as far as that is easy to see."""
+        return np.asarray(others) == atom
+
     @property
     def centers(self) -> np.ndarray | None:
         """The centres, one row an atom, or None where the atoms have none."""

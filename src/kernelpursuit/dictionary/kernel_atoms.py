@@ -100,6 +100,13 @@ class KernelAtoms(Dictionary):
         mask[first] = False
         return mask
 
+    def same_as(self, atom: int, others: np.ndarray) -> np.ndarray:
+        """Which of the other atoms have the same centre."""
+        centers, others = self.centers, np.asarray(others, dtype=np.intp)
+        if sp.issparse(centers):
+            return np.array([(centers[[atom]] != centers[[other]]).nnz == 0 for other in others], dtype=bool)
+        return (centers[others] == centers[atom]).all(axis=1)
+
     def rows(self, X: Any) -> Any:
         """Embed `X` once: shifted to the origin and scaled, so that the native core needs no scales."""
         if X is self._centers:

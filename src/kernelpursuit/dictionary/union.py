@@ -88,6 +88,15 @@ class Union(Dictionary):
         """Which atoms repeat an earlier one of their part."""
         return self._in_order(np.concatenate([part.repeated() for part in self.parts]))
 
+    def same_as(self, atom: int, others: np.ndarray) -> np.ndarray:
+        """Which of the others are the same function of the same part."""
+        out = np.zeros(len(others), dtype=bool)
+        ((own_part, _, _, number),) = self._by_part([atom])
+        for k, part, mine, numbers in self._by_part(others):
+            if k == own_part:
+                out[mine] = part.same_as(int(number[0]), numbers)
+        return out
+
     def block(
         self, rows: list[Any], atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
     ) -> np.ndarray:

@@ -189,7 +189,7 @@ class BaseKernelPursuit(BaseEstimator):
         rule = as_rule(rule)
         model = copy.copy(self)
         model.path_ = self._path_for(rule)
-        return model._keep(rule.choose(model.path_), rule.explain(model.path_))
+        return model._keep(model.path_.check_size(rule.choose(model.path_)), rule.explain(model.path_))
 
     def _path_for(self, rule: StoppingRule) -> PursuitPath:
         """The path, with the errors on the rule's own held-out rows where it has some."""

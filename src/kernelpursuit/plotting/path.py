@@ -19,7 +19,7 @@ from kernelpursuit.plotting.parts import (
     tidy,
 )
 from kernelpursuit.pursuit import PursuitPath
-from kernelpursuit.stopping import Loo, OneSE, count_atoms
+from kernelpursuit.stopping import Loo, OneSE, count_atoms, tell_size
 
 
 @dataclass
@@ -43,6 +43,10 @@ class PathDisplay:
         Number of steps kept.
     one_se : int or None
         Number of atoms that the one-standard-error rule would keep; None where there is no leave-one-out error.
+    kept_size : str
+        Number of atoms kept, and of steps where that differs, in words.
+    counts_steps : bool
+        Whether steps and atoms differ anywhere on the path.
     """
 
     k: np.ndarray
@@ -53,6 +57,8 @@ class PathDisplay:
     validation: np.ndarray | None
     kept: int
     one_se: int | None
+    kept_size: str = ""
+    counts_steps: bool = False
     ax_: Any = field(default=None, repr=False)
     figure_: Any = field(default=None, repr=False)
 
@@ -86,6 +92,8 @@ class PathDisplay:
             validation=None if path.validation is None else np.sqrt(path.validation),
             kept=path.check_size(kept),
             one_se=None if path.loo is None else OneSE().choose(path),
+            kept_size=tell_size(path, path.check_size(kept)),
+            counts_steps=bool((path.size != np.arange(path.n_steps + 1)).any()),
         ).plot(ax=ax)
 
     @classmethod
@@ -121,14 +129,14 @@ class PathDisplay:
             ax.plot(self.k, self.validation, color=GREEN, lw=1.6, ls="-.", label="held-out error")
         ax.plot(self.k, self.training, color=GREY, lw=1.2, ls="--", label="training error")
         both = self.kept == self.one_se
-        self._mark(ax, self.kept, "o", ORANGE, f"kept: {count_atoms(self.kept)}{', as by one s.e.' if both else ''}")
+        self._mark(ax, self.kept, "o", ORANGE, f"kept: {self.kept_size}{', as by one s.e.' if both else ''}")
         if not both and self.one_se is not None:
             self._mark(ax, self.one_se, "D", "white", f"within one s.e.: {count_atoms(self.one_se)}")
         shown = np.concatenate([self.training, self.loo])
         if np.nanmin(shown) > 1e-9 * np.nanmax(shown):
             ax.set_yscale("log")
             plain_ticks(ax)
-        ax.set(xlabel="number of atoms", ylabel="root mean squared error")
+        ax.set(xlabel="number of steps" if self.counts_steps else "number of atoms", ylabel="root mean squared error")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(x=0.02)
         tidy(ax)

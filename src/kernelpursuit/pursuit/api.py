@@ -191,7 +191,7 @@ def run_pursuit(
             return validation
 
         path = replace(path, cv=fold_errors(errors_without, X, y, sample_weight, n_folds, len(path), settings.seed))
-    n_kept, reason = rule.choose(path), rule.explain(path)
+    n_kept, reason = path.check_size(rule.choose(path)), rule.explain(path)
     if isinstance(settings.update, MinRes) and settings.update.refit:
         n_before = path.size[n_kept]
         path = refitted(path, n_kept, run.fit.engine, problem, run.recorder)

@@ -45,6 +45,9 @@ class PursuitPath:
     correlation : array of shape (n_steps + 1,)
         The largest `|<j, r>| / sqrt(<j, j>)` over atoms j, with what each model leaves, r; without a penalty that is
         `|d_j' r| / ||d_j||`. NaN where not all atoms were scored.
+    refits : dict
+        By number of steps, cost, residual norm, degrees of freedom, target residual and validation error of a model
+        whose weights were recomputed at the end; the arrays have those of the iterations (`update="minres"`).
     skipped : list of (k, atom)
         Atoms left out after k steps, since they were numerically dependent on the picked ones; for good, unless an
         exchange let one of those go.
@@ -95,6 +98,7 @@ class PursuitPath:
     target_residual: np.ndarray
     validation: np.ndarray | None = None
     cv: np.ndarray | None = None
+    refits: dict[int, dict[str, Any]] = field(default_factory=dict)
     skipped: list[tuple[int, int]] = field(default_factory=list)
     swaps: list[tuple[int, int, int]] = field(default_factory=list)
     end_reason: str = ""
@@ -141,7 +145,7 @@ class PursuitPath:
         """The triangular factor R of the model after k steps, `R'R = D'D + L`."""
         factor = self.models.factor(self.check_size(k))
         if factor is None:
-            raise ValueError("Only weights that are refitted have this; fit with update='orthogonal'.")
+            raise ValueError("Standard deviations need weights that are refitted; fit with update='orthogonal'.")
         return factor
 
     def noise_variance(self, k: int) -> np.ndarray:
@@ -149,10 +153,11 @@ class PursuitPath:
 
         Where weights are below one, n is the number of rows and RSS is scaled to it.
         """
-        free = self.n_units - self.dof[k]
+        refit = self.refits.get(k, {})
+        free = self.n_units - refit.get("dof", self.dof[k])
         if free <= 1e-6 * self.n_units:
             return np.full(self.n_targets, np.nan)
-        return self.target_residual[k] * (self.n_units / self.total_weight) / free
+        return refit.get("target_residual", self.target_residual[k]) * (self.n_units / self.total_weight) / free
 
     @property
     def noise_level(self) -> float:

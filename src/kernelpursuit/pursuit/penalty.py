@@ -110,7 +110,9 @@ class OrthogonalRidge(Penalty):
         """`sqrt(alpha) q_t'd / ||q_t||²`, from the directions `v_t = q_t / R_tt`."""
         V = basis.V[n_fixed:]
         lengths = np.einsum("ij,ij->i", V, V) * np.diagonal(basis.R)[n_fixed:]
-        return np.sqrt(self.alpha) * _native.stored_rmatvec(V, columns, n_threads=basis.n_threads) / lengths
+        products = np.sqrt(self.alpha) * _native.stored_rmatvec(V, columns, n_threads=basis.n_threads)
+        # An atom that is zero on all rows has a direction in the penalty alone.
+        return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
 
     def own_part(self, own: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
         """Alpha, whatever the coordinates: L grows with them."""

@@ -18,8 +18,9 @@ from kernelpursuit.pursuit.recorder import Recorder
 def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, recorder: Recorder) -> PursuitPath:
     """Return the path with the weights of the model after k steps recomputed, as Nair advises at the end of MRX.
 
-    Atoms that are numerically dependent on the others leave that model, and are among the skipped ones of the path. All
-    that the path says of the model is what holds for the new weights. Time O(n k²), memory n k numbers.
+    Atoms that are numerically dependent on the others leave that model, and are among the skipped ones of the path. Its
+    arrays stay those of the iterations, which rules compare; `refits` has what holds for the new weights. Time O(n k²),
+    memory n k numbers.
     """
     atoms, members = path.atoms(k), path.members(k)
     fit = OrthogonalFit(engine, problem.targets, None, len(atoms), problem.fixed)
@@ -31,11 +32,15 @@ def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, record
     entry = Recorder(fit, 0, problem.scale, recorder.facts, monitor).entry()
     size = path.size.copy()
     size[k] = sum(added)
-    changed: dict[str, Any] = {"size": size}
-    for name in ("cost", "residual_norm", "dof", "target_residual", "validation"):
-        if name in entry:
-            changed[name] = getattr(path, name).copy()
-            changed[name][k] = entry[name]
+    known: dict[str, Any] = {
+        name: entry[name] for name in ("cost", "residual_norm", "dof", "target_residual", "validation") if name in entry
+    }
     left_out = [(k, int(atom)) for atom in atoms[np.logical_not(added)]]
     refits = {**models.refits, k: factor}
-    return replace(path, models=replace(models, refits=refits), skipped=path.skipped + left_out, **changed)
+    return replace(
+        path,
+        size=size,
+        models=replace(models, refits=refits),
+        refits={**path.refits, k: known},
+        skipped=path.skipped + left_out,
+    )

@@ -110,8 +110,8 @@ class RunningScores(Scores):
             # What is along q_t goes from d_j, its coordinate does not: (q_t'd_j)² / ||q_t||².
             waiting = basis.V[self._n_seen :]
             squares = np.einsum("ij,ij->i", waiting, waiting)
-            lost = [np.square(row) / square for row, square in zip(p, squares)]
-            p /= squares[:, None]
+            lost = [np.square(row) / square if square > 0 else np.zeros_like(row) for row, square in zip(p, squares)]
+            p /= np.where(squares > 0, squares, 1.0)[:, None]
             return iter(lost)
         if penalty is not None:
             self._add_penalty(p)

@@ -145,7 +145,7 @@ class TR1(LeastRule):
         largest = path.largest_target if self.bound is None else self.bound
         n = path.n_units
         power = max(1.0, np.log(path.n_candidates) / np.log(n)) if n > 1 else 1.0
-        return 2568 * largest**4 * (power + 5)
+        return float(min(np.float64(2568 * (power + 5)) * min(largest, 1e70) ** 4, 1e290))
 
     def curve(self, path: Any) -> np.ndarray:
         """The penalised sum of squares."""

@@ -122,6 +122,10 @@ class Fit(ABC):
         """Weights of the fixed columns and the model's atoms, shape (n_fixed + n_atoms, n_targets)."""
         return self.models(1.0).weights(self.n_steps)
 
+    def is_copy(self, atom: int) -> bool:
+        """Whether an atom is the same function as one of the model."""
+        return bool(self.engine.dictionary.same_as(atom, np.asarray(self.atoms, dtype=np.intp)).any())
+
     def _place(self, atom: int) -> int:
         """Place of an atom on the path, a new one where it was never picked before."""
         return self.places.setdefault(int(atom), len(self.places))

@@ -60,8 +60,9 @@ class MinResFit(Fit):
         return Shortlist(atoms, inner, np.zeros((self.n_targets, len(atoms))), new, columns)
 
     def dependent(self, shortlist: Shortlist) -> np.ndarray:
-        """Atoms that are sums of the fixed columns."""
-        return shortlist.a <= DEPENDENT * shortlist.inner
+        """Atoms that are sums of the fixed columns, or copies of one of the model."""
+        copies = np.array([self.is_copy(int(atom)) for atom in shortlist.atoms], dtype=bool)
+        return copies | (shortlist.a <= DEPENDENT * shortlist.inner)
 
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
         """Add the k-th atom of a shortlist and take a step with all."""
@@ -95,7 +96,7 @@ class MinResFit(Fit):
         centred, _ = self.fixed.centred(column)
         inner, length = dot(centred, centred), dot(column, column)
         require_finite(np.array(length))
-        if inner <= DEPENDENT * length:
+        if inner <= DEPENDENT * length or self.is_copy(coming):
             return Outcome.DEPENDENT
         without = self._residual + np.outer(self._values[slot], self._columns[slot])
         weight = np.array([dot(target, centred) for target in without]) / inner

@@ -154,6 +154,8 @@ class OrthogonalFit(Fit):
         )
         self.rcond = 0.0 if direction is None else _reciprocal_condition(direction.rho**2 / shortlist.inner[k])
         if lowest is not None and self.rcond < lowest:
+            if self.is_copy(int(shortlist.atoms[k])):
+                return Outcome.DEPENDENT
             self.end_reason = f"the reciprocal condition number fell to {self.rcond:.2g}, below rcond={lowest:g}"
             return Outcome.ENDED
         if direction is None:
@@ -183,13 +185,13 @@ class OrthogonalFit(Fit):
         """
         position = self.n_fixed + self.atoms.index(leaving)
         shortlist = self.examine(np.array([coming]))
+        # What is in the span of the model has nothing to gain from, and its row's copies would hide the next.
+        if shortlist.details.lost[0] or shortlist.a[0] <= DEPENDENT * shortlist.inner[0]:
+            return Outcome.DEPENDENT
         R, p = self.basis.R, shortlist.details.p[:, 0]
         weight = self.weights()[position]
         gained = np.square(shortlist.u[:, 0] + weight * (R[:, position] @ p)).sum() / shortlist.inner[0]
         lost = np.square(weight).sum() * (R[:, position] @ R[:, position])
-        # What is in the span of the model has nothing to gain from, and its row's copies would hide the next.
-        if shortlist.details.lost[0] or shortlist.a[0] <= DEPENDENT * shortlist.inner[0]:
-            return Outcome.DEPENDENT
         if not (always or gained > lost):
             return Outcome.WORTHLESS
         self._leave(position)
