@@ -58,9 +58,13 @@ class IncrementFit(Fit):
         self.n_fixed = len(fixed)
         self.fixed = FixedColumns(self.basis, targets, fixed)
         self.targets = self.fixed.targets
-        self._residual = self.targets.copy()
+        n_targets, n_fitted = len(targets), len(targets) if self.rescales else 0
+        # Residual, what is fitted (where it is scaled), and the fixed directions, as atoms are multiplied with them.
+        self._vectors = np.vstack([self.targets, np.zeros((n_fitted, engine.n_rows)), self.basis.V])
+        self._residual = self._vectors[:n_targets]
+        self._fitted = self._vectors[n_targets : n_targets + n_fitted]
         self._residual_norm = frobenius(self._residual)
-        n_targets = len(targets)
+        self._fitted_squares = np.zeros(n_targets)
         self.values = np.zeros((0, n_targets))  # weights by place
         self.penalties = np.zeros(n_targets)  # w' L w of every target
         self._place_of_step: list[int] = []
@@ -84,8 +88,7 @@ class IncrementFit(Fit):
 
     def fitted_squares(self) -> np.ndarray:
         """Squared length of the model, `||D w||² + w' L w`, for every target."""
-        fitted = self.targets - self._residual
-        return np.einsum("ij,ij->i", fitted, fitted) + self.penalties
+        return self._fitted_squares + self.penalties
 
     def share(self, atoms: np.ndarray) -> np.ndarray:
         """`(L w)_j`, shape (n_targets, n_atoms)."""
@@ -104,9 +107,8 @@ class IncrementFit(Fit):
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms, whose columns are not kept."""
-        fitted = self.targets - self._residual if self.rescales else self._residual[:0]
-        products, squares = self.engine.examine(atoms, np.vstack([self._residual, fitted, self.basis.V]))
-        share, n_targets = self.share(atoms), self.n_targets
+        products, squares = self.engine.examine(atoms, self._vectors)
+        share, n_targets, fitted = self.share(atoms), self.n_targets, self._fitted
         full = squares + self.own_penalties[atoms]
         inner = full - column_squares(products[n_targets + len(fitted) :])
         along = products[n_targets : n_targets + len(fitted)] + share if self.rescales else None
@@ -155,8 +157,12 @@ class IncrementFit(Fit):
         share = self.share(np.array([atom]))[:, 0]
         self.penalties = factor**2 * self.penalties + 2 * factor * step * share + step**2 * self.own_penalties[atom]
         if self.rescales:
-            self._residual += (1.0 - factor)[:, None] * (self.targets - self._residual)
-        self._residual -= np.outer(step, column)
+            self._fitted *= factor[:, None]
+            self._fitted += np.outer(step, column)
+            np.subtract(self.targets, self._fitted, out=self._residual)
+            self._fitted_squares = np.einsum("ij,ij->i", self._fitted, self._fitted)
+        else:
+            self._residual -= np.outer(step, column)
         self._residual_norm = frobenius(self._residual)
         if atom not in self.places:
             self.atoms.append(atom)
