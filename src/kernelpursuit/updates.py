@@ -18,6 +18,8 @@ class Update:
 
     #: Name by which the update is given as `update=...`.
     name: ClassVar[str]
+    #: Whether an atom may be picked again, so that steps are not bounded by atoms and no column is kept.
+    repeats: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         """Show the settings that are not the default."""
@@ -57,6 +59,7 @@ class Stagewise(Update):
 
     shrinkage: float = 1.0
     name = "stagewise"
+    repeats = True
 
     def __post_init__(self) -> None:
         if not 0 < check_number("shrinkage", self.shrinkage, low=0, strict=True) <= 1:
@@ -68,6 +71,7 @@ class Rescale(Update):
     """Set the weight of the new atom and one factor for all the others, both optimal (Zhang algorithm 1)."""
 
     name = "rescale"
+    repeats = True
 
 
 @dataclass(frozen=True, repr=False)

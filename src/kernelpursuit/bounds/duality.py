@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from kernelpursuit._validate import check_number
-from kernelpursuit.bounds.training import TILE_BYTES, Problem, check_problem, model_weights
+from kernelpursuit.bounds.training import Problem, check_problem, model_weights
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,7 @@ def _preconditioner(problem: Problem, centers: np.ndarray) -> Any:
     picked = problem.atoms.take(np.unique(centers))
     numbers = np.arange(picked.n_atoms)
     inner = problem.n * problem.alpha * picked.gram(numbers, numbers, problem.n_threads)
-    step = max(1, TILE_BYTES // (8 * len(numbers)))
-    for start in range(0, len(problem.y), step):
-        tile = slice(start, start + step)
-        block = picked.block(picked.rows(problem.X[tile]), numbers, n_threads=problem.n_threads)
+    for tile, block in problem.blocks_of(picked):
         inner += (block * problem.s[tile]) @ block.T
     # Near-collinear atoms leave this singular in rounding. Any shift keeps P^{-1} positive definite and so changes
     # how fast the certificate tightens, not whether it is one.

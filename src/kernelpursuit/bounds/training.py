@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,13 +66,18 @@ class Problem:
         """Values on the training rows of functions with these weights (n_centers, n_functions), in float64."""
         if not len(centers):
             return np.zeros((len(self.y), weights.shape[1]))
-        picked, out = self.atoms.take(centers), np.empty((len(self.y), weights.shape[1]))
-        step = max(1, TILE_BYTES // (8 * len(centers)))
-        for start in range(0, len(out), step):
-            tile = slice(start, start + step)
-            block = picked.block(picked.rows(self.X[tile]), np.arange(len(centers)), n_threads=self.n_threads)
+        out = np.empty((len(self.y), weights.shape[1]))
+        for tile, block in self.blocks_of(self.atoms.take(centers)):
             out[tile] = block.T @ weights
         return out
+
+    def blocks_of(self, picked: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield tiles of training rows and the values there of all atoms of a dictionary, (n_atoms, n_rows)."""
+        numbers = np.arange(picked.n_atoms)
+        step = max(1, TILE_BYTES // (8 * len(numbers)))
+        for start in range(0, len(self.y), step):
+            tile = slice(start, start + step)
+            yield tile, picked.block(picked.rows(self.X[tile]), numbers, n_threads=self.n_threads)
 
     def risks(self, models: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
         """`R` of models given as (centres, weights (n_centers, n_targets)), and what rounding may have done to it.

@@ -236,8 +236,12 @@ class BaseKernelPursuit(BaseEstimator):
         out = np.empty((atoms.n_atoms, X.shape[0]))
         for rows, part in self._chunks(X, atoms):
             if atoms.n_atoms:
-                out[:, rows] = atoms.block(part, np.arange(atoms.n_atoms), n_threads=resolve_threads(self.n_jobs))
+                out[:, rows] = self._block(part, atoms)
         return out
+
+    def _block(self, part: Any, atoms: Dictionary) -> np.ndarray:
+        """Values of atoms on rows from `_chunks`, shape (n_atoms, n_rows)."""
+        return atoms.block(part, np.arange(atoms.n_atoms), n_threads=resolve_threads(self.n_jobs))
 
     def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
         """One dimension for one target; float32 for float32 rows."""

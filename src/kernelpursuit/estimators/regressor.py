@@ -182,9 +182,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         mean = self._shaped(self._decision(X), X)
         if not return_std:
             return mean
-        R = self.path_.factor(self._n_steps).R
-        values = np.vstack([np.ones((self.path_.n_fixed, X.shape[0])), self._values(X, self._atoms)])
-        directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False) if len(R) else values
-        spread = 1.0 + np.einsum("ij,ij->j", directions, directions)
+        R, n_fixed = self.path_.factor(self._n_steps).R, self.path_.n_fixed
+        spread = np.ones(X.shape[0])
+        for rows, part in self._chunks(X, self._atoms):
+            if len(R):
+                values = np.vstack([np.ones((n_fixed, rows.stop - rows.start)), self._block(part, self._atoms)])
+                directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False)
+                spread[rows] += np.einsum("ij,ij->j", directions, directions)
         std = np.sqrt(np.outer(spread, self.path_.noise_variance(self._n_steps)))
         return mean, self._shaped(std, X)

@@ -24,7 +24,7 @@ from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.system import Fit, check_system, require_known, start_fit
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
-from kernelpursuit.updates import MinRes, Rescale, Stagewise, as_update
+from kernelpursuit.updates import MinRes, as_update
 
 
 def pursuit_path(
@@ -247,7 +247,7 @@ def _run(
         seed=settings.seed,
     )
     check_system(settings, rule, problem)
-    if not isinstance(settings.update, (Stagewise, Rescale)):
+    if not settings.update.repeats:
         max_atoms = min(max_atoms, problem.dictionary.n_atoms)
     progress = Progress(max_atoms, check_verbose(settings.verbose))
     fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads)
@@ -277,8 +277,7 @@ def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n
     )
     # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
     # between atoms has a share of every direction for every atom.
-    has_basis = not isinstance(settings.update, (Stagewise, Rescale))
-    n_directions = max_atoms + len(problem.fixed) if has_basis else 1
+    n_directions = 1 if settings.update.repeats else max_atoms + len(problem.fixed)
     n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if settings.penalty == "rkhs" else 0)
     engine = Engine(
         problem.dictionary,

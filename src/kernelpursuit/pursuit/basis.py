@@ -195,7 +195,9 @@ class Basis:
         turn the directions along. The last direction then belongs to none of the atoms left.
         """
         last = self.size - 1
-        R, column = self._R, self._R[: last + 1, t].copy()
+        # A new array: factors that were handed out stay what they were.
+        self._R = R = self._R.copy()
+        column = R[: last + 1, t].copy()
         R[: last + 1, t:last] = R[: last + 1, t + 1 : last + 1]
         R[: last + 1, last] = 0.0
         cosines, sines = np.ones(last - t), np.zeros(last - t)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from kernelpursuit import _native
+
 
 @dataclass
 class Factor:
@@ -62,17 +64,17 @@ class Drop:
 
     def undo(self, factor: Factor, n_fixed: int) -> Factor:
         """Return the factor as it was before the column left."""
-        R = np.vstack([factor.R, np.zeros((1, factor.R.shape[1]))])
-        b = np.vstack([factor.b, self.b])
-        for i in range(self.position + len(self.cosines) - 1, self.position - 1, -1):
-            c, s = self.cosines[i - self.position], self.sines[i - self.position]
-            turn = np.array([[c, -s], [s, c]])
-            R[i : i + 2] = turn @ R[i : i + 2]
-            b[i : i + 2] = turn @ b[i : i + 2]
+        size = len(factor.R)
+        both = np.zeros((size + 1, size + factor.b.shape[1]))
+        both[:size, :size], both[:size, size:], both[size, size:] = factor.R, factor.b, self.b
+        # The same rotations from the last row up turn the rows back.
+        turned = np.ascontiguousarray(both[self.position :][::-1])
+        _native.rotate(turned, self.cosines[::-1], self.sines[::-1], n_threads=1)
+        both[self.position :] = turned[::-1]
         # What the rotations had made zero: the factor without its column is Hessenberg, and nothing below that.
-        R = np.insert(R, self.position, self.column, axis=1)
+        R = np.insert(both[:, :size], self.position, self.column, axis=1)
         members = np.insert(factor.members, self.position - n_fixed, self.place)
-        return Factor(members, np.triu(R), b)
+        return Factor(members, np.triu(R), both[:, size:])
 
 
 @dataclass
@@ -92,11 +94,6 @@ class Factored(Models):
     last: Factor
     n_fixed: int
     drops: dict[int, Drop] = field(default_factory=dict)
-
-    @property
-    def n_steps(self) -> int:
-        """Number of steps taken."""
-        return len(self.last.members)
 
     def factor(self, k: int) -> Factor:
         """The leading part of the last factor, or where atoms have left since, the factor wound back."""

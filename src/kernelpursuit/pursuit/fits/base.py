@@ -63,6 +63,10 @@ class Fit(ABC):
     skips_dependent = False
     #: The diagonal of the hat matrix, where the fit is a least-squares one.
     leverage: np.ndarray | None = None
+    #: `y - D w`, times the root of the sample weights, shape (n_targets, n_rows).
+    residual: np.ndarray
+    #: Root of the weighted sum of squared residuals.
+    residual_norm: float
     #: Cost without any atom.
     initial_cost: float
 
@@ -78,16 +82,6 @@ class Fit(ABC):
         self.places: dict[int, int] = {}  # all that were ever picked, by order of their first time
         self.end_reason = ""  # why the fit refuses to go on, where it does
         self.rcond = np.nan  # of the basis with the atom last looked at
-
-    @property
-    @abstractmethod
-    def residual(self) -> np.ndarray:
-        """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
-
-    @property
-    @abstractmethod
-    def residual_norm(self) -> float:
-        """Root of the weighted sum of squared residuals."""
 
     @property
     def used(self) -> np.ndarray:

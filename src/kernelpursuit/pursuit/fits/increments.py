@@ -61,9 +61,9 @@ class IncrementFit(Fit):
         n_targets, n_fitted = len(targets), len(targets) if self.rescales else 0
         # Residual, what is fitted (where it is scaled), and the fixed directions, as atoms are multiplied with them.
         self._vectors = np.vstack([self.targets, np.zeros((n_fitted, engine.n_rows)), self.basis.V])
-        self._residual = self._vectors[:n_targets]
+        self.residual = self._vectors[:n_targets]
         self._fitted = self._vectors[n_targets : n_targets + n_fitted]
-        self._residual_norm = frobenius(self._residual)
+        self.residual_norm = frobenius(self.residual)
         self._fitted_squares = np.zeros(n_targets)
         self.values = np.zeros((0, n_targets))  # weights by place
         self.penalties = np.zeros(n_targets)  # w' L w of every target
@@ -72,19 +72,9 @@ class IncrementFit(Fit):
         self._factors = np.zeros((0, n_targets))
         self.initial_cost = self.cost()
 
-    @property
-    def residual(self) -> np.ndarray:
-        """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
-        return self._residual
-
-    @property
-    def residual_norm(self) -> float:
-        """Root of the weighted sum of squared residuals."""
-        return self._residual_norm
-
     def cost(self) -> float:
         """`||y - D w||² + w' L w`."""
-        return self._residual_norm**2 + float(self.penalties.sum())
+        return self.residual_norm**2 + float(self.penalties.sum())
 
     def fitted_squares(self) -> np.ndarray:
         """Squared length of the model, `||D w||² + w' L w`, for every target."""
@@ -159,11 +149,11 @@ class IncrementFit(Fit):
         if self.rescales:
             self._fitted *= factor[:, None]
             self._fitted += np.outer(step, column)
-            np.subtract(self.targets, self._fitted, out=self._residual)
+            np.subtract(self.targets, self._fitted, out=self.residual)
             self._fitted_squares = np.einsum("ij,ij->i", self._fitted, self._fitted)
         else:
-            self._residual -= np.outer(step, column)
-        self._residual_norm = frobenius(self._residual)
+            self.residual -= np.outer(step, column)
+        self.residual_norm = frobenius(self.residual)
         if atom not in self.places:
             self.atoms.append(atom)
             self.fixed.p.append(p)

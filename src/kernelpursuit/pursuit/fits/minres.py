@@ -27,8 +27,8 @@ class MinResFit(Fit):
         rows = engine.dictionary.training_rows
         assert rows is not None
         self.rows_of_atoms = rows
-        self._residual = self.fixed.targets.copy()
-        self._residual_norm = frobenius(self._residual)
+        self.residual = self.fixed.targets.copy()
+        self.residual_norm = frobenius(self.residual)
         self._root = np.sqrt(engine.weights)
         self._columns = np.empty((min(capacity, FIRST_ROOM), engine.n_rows))
         self._values = np.zeros((0, len(targets)))
@@ -37,19 +37,9 @@ class MinResFit(Fit):
         self._history: list[np.ndarray] = [np.zeros((0, len(targets)))]
         self.initial_cost = self.cost()
 
-    @property
-    def residual(self) -> np.ndarray:
-        """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
-        return self._residual
-
-    @property
-    def residual_norm(self) -> float:
-        """Root of the weighted sum of squared residuals."""
-        return self._residual_norm
-
     def cost(self) -> float:
         """`||y - D w||²`."""
-        return self._residual_norm**2
+        return self.residual_norm**2
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Columns of a few atoms; the step needs no scores of them, only what the fixed columns leave of each."""
@@ -73,16 +63,16 @@ class MinResFit(Fit):
         self._values[n_before], self._lengths[n_before] = 0.0, shortlist.inner[k]
         self.atoms.append(atom)
         rows = self.rows_of_atoms[self.atoms]
-        directions = self._residual[:, rows] / self._root[rows]
-        residual = np.empty_like(self._residual)
+        directions = self.residual[:, rows] / self._root[rows]
+        residual = np.empty_like(self.residual)
         for target, direction in enumerate(directions):
             # `step = direction @ columns` by what else sweeps a basis: one read of the columns, at the speed of memory.
             step = np.zeros(self.engine.n_rows)
             _, squares = _native.sweep(self._columns[: n_before + 1], -direction, step, self.engine.n_threads)
             # Where the columns cancel each other, what is left of them is rounding, and no direction.
             noise = CANCELLED**2 * (np.square(direction) @ self._lengths[: n_before + 1])
-            length = dot(self._residual[target], step) / squares if squares > noise else 0.0
-            residual[target] = self._residual[target] - length * step
+            length = dot(self.residual[target], step) / squares if squares > noise else 0.0
+            residual[target] = self.residual[target] - length * step
             self._values[: n_before + 1, target] += length * direction
         self._move(residual)
         self.n_steps += 1
@@ -98,10 +88,10 @@ class MinResFit(Fit):
         require_finite(np.array(length))
         if inner <= DEPENDENT * length or self.is_copy(coming):
             return Outcome.DEPENDENT
-        without = self._residual + np.outer(self._values[slot], self._columns[slot])
+        without = self.residual + np.outer(self._values[slot], self._columns[slot])
         weight = np.array([dot(target, centred) for target in without]) / inner
         residual = without - np.outer(weight, centred)
-        if not always and not frobenius(residual) < self._residual_norm:
+        if not always and not frobenius(residual) < self.residual_norm:
             return Outcome.WORTHLESS
         self._columns[slot] = self._enter(coming, column)
         self._values[slot], self._lengths[slot] = weight, length
@@ -121,8 +111,8 @@ class MinResFit(Fit):
         return centred
 
     def _move(self, residual: np.ndarray) -> None:
-        self._residual = residual
-        self._residual_norm = frobenius(residual)
+        self.residual = residual
+        self.residual_norm = frobenius(residual)
 
     def _write(self) -> None:
         self._places.append(np.array([self.places[atom] for atom in self.atoms], dtype=np.intp))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from kernelpursuit import _native
 from kernelpursuit.dictionary.base import tiles
 from kernelpursuit.engine import Engine, require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, Direction, grown
-from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist, column_squares, fixed_direction
+from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist, column_squares, fixed_direction, frobenius
 from kernelpursuit.pursuit.models import Drop, Factor, Factored
 from kernelpursuit.pursuit.penalty import Penalty
 
@@ -66,9 +66,9 @@ class OrthogonalFit(Fit):
         self.lifted: list[int] = []  # atoms with a coordinate in the penalty; they keep it when they leave
         self.drops: dict[int, Drop] = {}
         # The residual as a vector of the basis: y - D w, and minus the model's coordinates in the penalty.
-        self._residual = targets.copy()
+        self.residual = targets.copy()
         self._coordinates = np.zeros((len(targets), 0))
-        self._squares = np.einsum("ij,ij->i", targets, targets)  # of the residual, by target
+        self.residual_norm = frobenius(targets)
         self.b = np.zeros((0, len(targets)))
         self.leverage = np.zeros(engine.n_rows)
         self._columns = np.empty((0, engine.n_rows))
@@ -77,19 +77,9 @@ class OrthogonalFit(Fit):
             self.n_fixed += 1
         self.initial_cost = self.cost()
 
-    @property
-    def residual(self) -> np.ndarray:
-        """`y - D w`, times the root of the sample weights, shape (n_targets, n_rows)."""
-        return self._residual
-
-    @property
-    def residual_norm(self) -> float:
-        """Root of the weighted sum of squared residuals."""
-        return float(np.sqrt(self._squares.sum()))
-
     def cost(self) -> float:
         """`||y - D w||² + w' L w`."""
-        return float(self._squares.sum() + np.square(self._coordinates).sum())
+        return self.residual_norm**2 + float(np.square(self._coordinates).sum())
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms: their columns and one matrix product over the basis.
@@ -107,7 +97,7 @@ class OrthogonalFit(Fit):
             if len(self._columns) < count:
                 self._columns = np.empty((count, self.engine.n_rows))
             values = self.engine.columns(atoms[tile], self._columns[:count])
-            u[:, tile], inner[tile] = _native.stored_examine(values, self._residual, self.engine.n_threads)
+            u[:, tile], inner[tile] = _native.stored_examine(values, self.residual, self.engine.n_threads)
             require_finite(inner[tile])
             coordinates[tile], lost[tile] = self._lift(atoms[tile], values)
             p[:, tile] = self.basis.project(values, coordinates[tile])
@@ -206,8 +196,7 @@ class OrthogonalFit(Fit):
         """Take the atom at a position of the basis out of the model."""
         last, atom = self.basis.size - 1, self.atoms.pop(position - self.n_fixed)
         turned = self.basis.drop(position)
-        for i, (c, s) in enumerate(zip(turned.cosines, turned.sines), start=position):
-            self.b[i : i + 2] = np.array([[c, s], [-s, c]]) @ self.b[i : i + 2]
+        _native.rotate(self.b[position : last + 1], turned.cosines, turned.sines, n_threads=1)
         b = self.b[last].copy()
         self._absorb(b, turned.values, turned.coordinates, sign=-1)
         self.drops[self.n_steps] = Drop(position, self.places[atom], turned.column, turned.cosines, turned.sines, b)
@@ -222,25 +211,30 @@ class OrthogonalFit(Fit):
         self.basis.append(direction)
         values, coordinates = self.basis.V[t], self.basis.T[t]
         self.b = grown(self.b, t + 1)
-        along = _native.stored_rmatvec(values[None], self._residual, n_threads=self.engine.n_threads)
+        along = _native.stored_rmatvec(values[None], self.residual, n_threads=self.engine.n_threads)
         self.b[t] = (along + self._penalised_along(coordinates[None]))[:, 0]
         self._absorb(self.b[t], values, coordinates)
 
     def _absorb(self, b: np.ndarray, values: np.ndarray, coordinates: np.ndarray, sign: int = 1) -> None:
         """Take a direction into residual and leverages, or out of them."""
         assert self.leverage is not None
-        self._squares = _native.absorb(self._residual, values, b, self.leverage, sign, self.engine.n_threads)
+        squares = _native.absorb(self.residual, values, b, self.leverage, sign, self.engine.n_threads)
+        self.residual_norm = float(np.sqrt(squares.sum()))
         self._coordinates -= np.outer(sign * b, coordinates)
 
     def models(self, scale: float) -> Factored:
         """The models by the factor R, and how atoms left it."""
-        size = self.basis.size
+        return Factored(
+            self._factor(scale), self.n_fixed, {step: replace(d, b=d.b / scale) for step, d in self.drops.items()}
+        )
+
+    def weights(self) -> np.ndarray:
+        """Weights of the fixed columns and the model's atoms, shape (n_fixed + n_atoms, n_targets)."""
+        return self._factor(1.0).weights()
+
+    def _factor(self, scale: float) -> Factor:
         members = np.array([self.places[atom] for atom in self.atoms], dtype=np.intp)
-        drops = {
-            step: Drop(d.position, d.place, d.column, d.cosines, d.sines, d.b / scale) for step, d in self.drops.items()
-        }
-        # A copy: an exchange turns the factor in place, and a path may be kept by who was called back with it.
-        return Factored(Factor(members, self.basis.R.copy(), self.b[:size] / scale), self.n_fixed, drops)
+        return Factor(members, self.basis.R, self.b[: self.basis.size] / scale)
 
 
 def _reciprocal_condition(new: float) -> float:
