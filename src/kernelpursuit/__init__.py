@@ -5,9 +5,9 @@ Small nonlinear models, a weighted sum of a few dozen functions picked one at a 
 
 from importlib.metadata import version
 
-from kernelpursuit.estimators import KernelPursuitRegressor
+from kernelpursuit.estimators import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.pursuit import PursuitPath, pursuit_path
 
 __version__ = version("kernelpursuit")
 
-__all__ = ["KernelPursuitRegressor", "PursuitPath", "__version__", "pursuit_path"]
+__all__ = ["KernelPursuitClassifier", "KernelPursuitRegressor", "PursuitPath", "__version__", "pursuit_path"]

@@ -27,9 +27,15 @@ class Update:
         return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
 
 
+SOLVERS = ("newton", "cg")
+
+
 @dataclass(frozen=True, repr=False)
 class Orthogonal(Update):
     """Refit all weights after each step (back-fitting), by an orthonormal basis of the picked atoms.
+
+    Under another loss than the squared one, a step refits them to the weighted square that equals the loss around the
+    last full refit.
 
     Parameters
     ----------
@@ -37,14 +43,24 @@ class Orthogonal(Update):
         End the fit before the first atom k for which the reciprocal condition number of `[Q, k / ||k||]` is below
         this, where Q holds the basis (Nair section 4.2). Without it, an atom that is numerically dependent on the
         picked ones is left out, and the next best is taken.
+    refit_every : int or "auto"
+        Under another loss than the squared one, steps between full refits; "auto" refits at every step up to 16
+        atoms, and then for every eighth part that the model has grown by. The model that is kept is always refitted.
+    solver : {"newton", "cg"}
+        What minimises that loss: quasi-Newton in coordinates in which its curvature is one, or conjugate gradients.
     """
 
     rcond: float | None = None
+    refit_every: int | str = "auto"
+    solver: str = "newton"
     name = "orthogonal"
 
     def __post_init__(self) -> None:
         if self.rcond is not None and not 0 < check_number("rcond", self.rcond, low=0, strict=True) < 1:
             raise ValueError(f"rcond={self.rcond!r} is too large; give a number between 0 and 1, or None.")
+        if self.refit_every != "auto":
+            check_number("refit_every", self.refit_every, low=1, integer=True)
+        check_option("solver", self.solver, SOLVERS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,15 +71,25 @@ class Stagewise(Update):
     ----------
     shrinkage : float
         Part of the optimal step that is taken, above 0 and up to 1.
+    refit_every : int, optional
+        Refit all weights every so many steps, and at the end those of the model that is kept (Vincent and Bengio
+        figure 4); never without it. For another loss than the squared one.
+    solver : {"newton", "cg"}
+        What minimises that loss; see `Orthogonal`.
     """
 
     shrinkage: float = 1.0
+    refit_every: int | None = None
+    solver: str = "newton"
     name = "stagewise"
     repeats = True
 
     def __post_init__(self) -> None:
         if not 0 < check_number("shrinkage", self.shrinkage, low=0, strict=True) <= 1:
             raise ValueError(f"shrinkage={self.shrinkage!r} is too large; give a number above 0 and up to 1.")
+        if self.refit_every is not None:
+            check_number("refit_every", self.refit_every, low=1, integer=True)
+        check_option("solver", self.solver, SOLVERS)
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,6 +25,7 @@ from kernelpursuit.stopping import (
     TR4,
     Either,
     Loo,
+    LooError,
     Max,
     OneSE,
     StoppingRule,
@@ -39,7 +40,7 @@ INF = np.inf
 def errors_path(values, se=0.0, residuals=None):
     """A path whose leave-one-out, validation and cross-validation errors are `values`; residual norms `residuals`."""
     residuals = np.linspace(1.0, 0.1, len(values)) if residuals is None else np.asarray(residuals, dtype=float)
-    everything = {"loo": values, "validation": values, "cv": values, "correlation": residuals}
+    everything = {"loo": values, "loo_error": values, "validation": values, "cv": values, "correlation": residuals}
     return make_path(residuals**2, se=se, coef=[np.full(k, 1e-3) for k in range(len(values))], **everything)
 
 
@@ -66,6 +67,8 @@ RULES = {
     "tol": Tol(0.5),
     "loo": Loo(),
     "loo-patience": Loo(patience=2),
+    "loo-error": LooError(),
+    "loo-error-patience": LooError(patience=2),
     "one-se": OneSE(),
     "one-se-patience": OneSE(patience=2),
     "tcr": TCR(),
@@ -99,7 +102,7 @@ def path(request):
 
 def test_every_rule_is_here():
     assert {type(rule) for rule in RULES.values()} == {*BY_NAME.values(), Either}
-    names = "mdl aic fpe loo one-se tcr ptr hdaic tr1 tr2 tr3 tr4 tol validation cv max"
+    names = "mdl aic fpe loo one-se loo-error tcr ptr hdaic tr1 tr2 tr3 tr4 tol validation cv max"
     assert set(BY_NAME) == set(names.split())
 
 
@@ -173,7 +176,7 @@ class TestEveryRule:
     def test_rules_that_need_the_leave_one_out_error_say_so(self, rule, path):
         """`needs_loo` is what `choose` finds missing."""
         without = copy.copy(path)
-        without.loo = without.loo_se = None
+        without.loo = without.loo_se = without.loo_error = None
         if rule.needs_loo:
             with pytest.raises(ValueError, match="update='orthogonal'"):
                 rule.choose(without)
@@ -195,7 +198,15 @@ def test_names_join_in_a_string():
 
 
 def test_what_rules_need():
-    assert {name for name in BY_NAME if as_rule(name).needs_loo} == {"loo", "one-se", "tcr"}
+    assert {name for name in BY_NAME if as_rule(name).needs_loo} == {"loo", "one-se", "loo-error", "tcr"}
+    assert {name for name in BY_NAME if as_rule(name).needs_classes} == {"loo-error"}
+    assert {name for name in BY_NAME if as_rule(name).for_any_loss} == {
+        *("max", "loo", "one-se", "loo-error", "validation", "cv"),
+    }
+    assert CV(of="error").needs_classes
+    assert Validation(of="error").needs_classes
+    assert (Loo() | Validation(of="error")).needs_classes
+    assert not (Loo() | "mdl").for_any_loss
     assert {name for name in BY_NAME if as_rule(name).needs_correlation} == {"tr4"}
     assert {name for name in BY_NAME if as_rule(name).n_folds()} == {"cv"}
     assert {name for name in BY_NAME if as_rule(name).validation_fraction()} == {"validation"}
@@ -397,7 +408,7 @@ def test_the_base_never_fires_and_keeps_everything():
 
 SETTINGS = {"max_atoms": 25, "gamma": 0.5, "alpha": 1e-4}
 FIT_RULES = [
-    *(name for name in BY_NAME if name not in ("validation", "cv")),
+    *(name for name in BY_NAME if name not in ("validation", "cv", "loo-error")),
     *(MDL(patience=3), AIC("nair"), Loo(patience=3), TCR(epsilon=0.5), TCR(sigma=0.1, patience=4)),
     *(TR1(kappa=1e-3), PTR(T=0.9), Tol(0.6), TR3(sigma=0.35), TR4(sigma=0.3), TR4(sigma=0.3, eta=0.5)),
     *(OneSE() | Tol(0.7), "loo | tol", MDL() | TR3(sigma=0.35) | PTR(2.0)),

@@ -1,5 +1,6 @@
 """Dictionaries: the functions that a model may be a sum of."""
 
+from kernelpursuit.dictionary.always import Always, split
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.functions import Constant, Functions
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
@@ -7,6 +8,7 @@ from kernelpursuit.dictionary.precomputed import Precomputed
 from kernelpursuit.dictionary.union import Union, as_dictionary, widths
 
 __all__ = [
+    "Always",
     "Constant",
     "Dictionary",
     "Functions",
@@ -14,5 +16,6 @@ __all__ = [
     "Precomputed",
     "Union",
     "as_dictionary",
+    "split",
     "widths",
 ]

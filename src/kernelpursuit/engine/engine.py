@@ -75,6 +75,10 @@ class Engine:
         self._dtype: np.dtype | None = None
         self._sqnorms: np.ndarray | None = None
 
+    def reweight(self, weights: np.ndarray) -> None:
+        """Give the rows other weights; values that are kept stay, since they do not have them in."""
+        self.weights, self._root, self._sqnorms = weights, np.sqrt(weights), None
+
     @property
     def is_weighted(self) -> bool:
         """Whether rows differ in weight, or all have another than one."""
@@ -147,12 +151,14 @@ class Engine:
             return
         everything = np.arange(self.n_atoms)
         small = self.n_rows * self.n_atoms <= FLOAT64_UP_TO
-        for dtype in (np.float64,) if small else (np.float32, np.float64):
+        # What is kept in one float type stays in it when the weights change.
+        tried: Any = (np.float64,) if small else (np.float32, np.float64)
+        for dtype in tried if self._dtype is None else (self._dtype.type,):
             with np.errstate(over="ignore", invalid="ignore"):
                 sqnorms = self.dictionary.sqnorms(self._rows, self.weights, everything, dtype, self.n_threads)
             size = np.sqrt(sqnorms / self.weights.sum())
             low, high = FLOAT32_RANGE
-            if dtype == np.float64 or (np.isfinite(sqnorms).all() and size.min() > low and size.max() < high):
+            if dtype == tried[-1] or (np.isfinite(sqnorms).all() and size.min() > low and size.max() < high):
                 break
         if self.nugget:
             own_weights = self.weights[self.dictionary.training_rows]

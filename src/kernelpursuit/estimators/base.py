@@ -22,7 +22,15 @@ from kernelpursuit.estimators.checks import (
     one_sentence,
     same_settings,
 )
-from kernelpursuit.pursuit import PursuitPath, Settings, check_held_out, check_weights, resolve_threads, run_pursuit
+from kernelpursuit.pursuit import (
+    Measure,
+    PursuitPath,
+    Settings,
+    as_fitted_loss,
+    check_held_out,
+    resolve_threads,
+    run_pursuit,
+)
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import as_update
 
@@ -40,7 +48,10 @@ class BaseKernelPursuit(BaseEstimator):
     centers_: Any
     coef_: np.ndarray
     intercept_: Any
+    fixed_coef_: np.ndarray
     _path_atoms: Dictionary
+    _always: Dictionary | None
+    _measure: Measure
     _seed: int
     _fitted_on: dict[str, Any]
     _dense: bool
@@ -60,6 +71,7 @@ class BaseKernelPursuit(BaseEstimator):
         penalty: str | None = "ridge",
         alpha: float = 1e-3,
         stop: Any = "loo",
+        loss: Any = "squared",
         fit_intercept: bool = True,
         truncate: Any = None,
         memory_budget: int | None = None,
@@ -78,6 +90,7 @@ class BaseKernelPursuit(BaseEstimator):
         self.penalty = penalty
         self.alpha = alpha
         self.stop = stop
+        self.loss = loss
         self.fit_intercept = fit_intercept
         self.truncate = truncate
         self.memory_budget = memory_budget
@@ -86,10 +99,14 @@ class BaseKernelPursuit(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, y: np.ndarray, sample_weight: Any, callback: Any) -> Self:
-        """Run the pursuit on validated arrays and set the fitted attributes."""
-        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-        rule = as_rule(self.stop)
+    def _fit(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, callback: Any, loss: Any, classes: bool = False
+    ) -> Self:
+        """Run the pursuit on validated arrays and set the fitted attributes.
+
+        `y` are the targets of shape (n_rows, n_targets), or where `classes` is true, their codes.
+        """
+        rule, update = as_rule(self.stop), as_update(self.update)
         fitted_on = self._fitted_with(X, y, weights, rule)
         extend, seed = None, check_seed(self.random_state)
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
@@ -99,7 +116,7 @@ class BaseKernelPursuit(BaseEstimator):
             gamma=self.gamma,
             max_atoms=self.max_atoms,
             selection=self.selection,
-            update=as_update(self.update),
+            update=update,
             exchange=self.exchange,
             candidates=self.candidates,
             penalty=self.penalty,
@@ -110,10 +127,12 @@ class BaseKernelPursuit(BaseEstimator):
             seed=seed,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            loss=as_fitted_loss(loss, update),
+            classes=classes,
         )
         outcome = run_pursuit(
             X,
-            y[:, None] if y.ndim == 1 else y,
+            y,
             settings,
             rule,
             weights,
@@ -121,7 +140,8 @@ class BaseKernelPursuit(BaseEstimator):
             callback=callback,
             extend=extend,
         )
-        self._y_ndim = y.ndim
+        self._always = outcome.always
+        self._measure = outcome.measure
         self._limits = outcome.limits
         self._seed = seed
         self._fitted_on = fitted_on
@@ -145,7 +165,11 @@ class BaseKernelPursuit(BaseEstimator):
             return None
         X, y, weights = given
         with one_sentence("Validation's X"):
-            return validate_data(self, X, reset=False, **ROWS), y, weights
+            return validate_data(self, X, reset=False, **ROWS), self._encoded(y), weights
+
+    def _encoded(self, y: Any) -> Any:
+        """Targets of held-out rows as the fit takes them."""
+        return y
 
     def _keep(self, k: int, reason: str) -> Self:
         """Set the fitted attributes to the model after the first k steps of the path."""
@@ -156,11 +180,14 @@ class BaseKernelPursuit(BaseEstimator):
         self._atoms: Dictionary = self._path_atoms.take(members)
         self.center_indices_ = self.path_.used[members]
         self.centers_ = self._atoms.centers
-        weights, intercept = self.path_.coef(k).T, self.path_.intercept(k)
-        single = self._y_ndim == 1
-        self.coef_ = weights[0] if single else weights
-        self.intercept_ = float(intercept[0]) if single else intercept
+        self._set_weights(self.path_.coef(k).T, self.path_.intercept(k), self.path_.fixed_coef(k).T)
         return self
+
+    def _set_weights(self, coef: np.ndarray, intercept: Any, fixed: np.ndarray) -> None:
+        """Set the fitted weights, one row for each target."""
+        self.coef_ = coef
+        self.intercept_: Any = intercept
+        self.fixed_coef_ = fixed
 
     def __sklearn_is_fitted__(self) -> bool:
         """Fitted means that a fit has succeeded."""
@@ -197,8 +224,12 @@ class BaseKernelPursuit(BaseEstimator):
         if given is None:
             return self.path_
         X, y, weights = check_held_out(given, self.n_features_in_, self.path_.n_targets)
-        errors = [np.square(values - y.T).mean(axis=1) for values in self._staged(X)]
-        return self.path_.with_validation(np.array(errors) @ (weights / weights.sum()))
+        weights = weights / weights.sum()
+        errors, wrong = [], []
+        for scores in self._staged(X):
+            errors.append(self._measure.losses(y, scores.T) @ weights)
+            wrong.append(self._measure.wrong(y, scores.T) @ weights)
+        return self.path_.with_validation(np.array(errors), np.array(wrong) if self._measure.classes else None)
 
     def _check_rows(self, X: Any, n_atoms: int) -> Any:
         """Validate rows to predict with `n_atoms` atoms."""
@@ -211,20 +242,23 @@ class BaseKernelPursuit(BaseEstimator):
             return validate_data(self, X, reset=False, **ROWS)
 
     def _chunks(self, X: Any, atoms: Dictionary) -> Iterator[tuple[slice, Any]]:
-        """Yield slices of rows and those rows as the atoms evaluate them."""
+        """Yield slices of rows and those rows as the model saw the training rows."""
         step = max(1, PREDICT_BYTES // (8 * max(X.shape[1], atoms.n_atoms, 1)))
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
             part = X[rows]
-            yield rows, atoms.rows(part.toarray() if self._dense and sp.issparse(part) else part)
+            yield rows, part.toarray() if self._dense and sp.issparse(part) else part
 
     def _decision(self, X: Any) -> np.ndarray:
         """Values of the model, shape (n_rows, n_targets)."""
         coef = np.ascontiguousarray(np.atleast_2d(self.coef_).T)
+        fixed = np.atleast_2d(self.fixed_coef_).T
         out = np.empty((X.shape[0], coef.shape[1]))
         n_threads = resolve_threads(self.n_jobs)
         for rows, part in self._chunks(X, self._atoms):
-            out[rows] = self._atoms.matvec(part, coef, n_threads) if self.n_atoms_ else 0.0
+            out[rows] = self._atoms.matvec(self._atoms.rows(part), coef, n_threads) if self.n_atoms_ else 0.0
+            if self._always is not None:
+                out[rows] += self._always.matvec(self._always.rows(part), fixed, n_threads)
         return self._truncated(out + np.atleast_1d(self.intercept_))
 
     def _truncated(self, values: np.ndarray) -> np.ndarray:
@@ -241,33 +275,14 @@ class BaseKernelPursuit(BaseEstimator):
 
     def _block(self, part: Any, atoms: Dictionary) -> np.ndarray:
         """Values of atoms on rows from `_chunks`, shape (n_atoms, n_rows)."""
-        return atoms.block(part, np.arange(atoms.n_atoms), n_threads=resolve_threads(self.n_jobs))
-
-    def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
-        """One dimension for one target; float32 for float32 rows."""
-        values = values[:, 0] if self._y_ndim == 1 else values
-        return values.astype(np.float32) if X.dtype == np.float32 else values
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the predictions of the models after 0, 1, ... steps, along the whole path.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-
-        Yields
-        ------
-        array of shape (n_samples,) or (n_samples, n_targets)
-            In step with the arrays of `path_`.
-        """
-        check_is_fitted(self)
-        X = self._check_rows(X, self._path_atoms.n_atoms)
-        for values in self._staged(X):
-            yield self._shaped(values, X)
+        return atoms.block(atoms.rows(part), np.arange(atoms.n_atoms), n_threads=resolve_threads(self.n_jobs))
 
     def _staged(self, X: Any) -> Iterator[np.ndarray]:
         """Values of the models after 0, 1, ... steps, along the whole path, shape (n_rows, n_targets) each."""
         values = self._values(X, self._path_atoms)
+        always = None if self._always is None else self._values(X, self._always)
         for k in range(len(self.path_) + 1):
-            fitted = values[self.path_.members(k)].T @ self.path_.coef(k)
-            yield self._truncated(fitted + self.path_.intercept(k))
+            fitted = values[self.path_.members(k)].T @ self.path_.coef(k) + self.path_.intercept(k)
+            if always is not None:
+                fitted += always.T @ self.path_.fixed_coef(k)
+            yield self._truncated(fitted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import check_rows_and_targets
+from kernelpursuit.losses import as_loss
+from kernelpursuit.pursuit import check_weights
 
 
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
@@ -56,6 +59,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         held-out rows ("validation") or over folds ("cv"); until steps look like noise ("tcr", "tr3", "tr4"), or the
         residual is small ("tol", "tr2"); a number that grows with the rows ("ptr"); or `max_atoms` ("max"). Rules
         join with `|`; `kernelpursuit.stopping` has them as objects. `select` applies another rule after the fit.
+    loss : str or Loss, default="squared"
+        What is minimised, summed over rows, in place of the squared error: "huber" for targets with outliers,
+        "quantile" for a quantile or, by `losses.Quantile(q=0.9)`, another one than the median, "poisson" for counts,
+        or an object of `kernelpursuit.losses`. `predict` returns the mean that the scores stand for.
     fit_intercept : bool, default=True
         Whether to fit a constant.
     truncate : float, "auto" or None, default=None
@@ -84,6 +91,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Weights.
     intercept_ : float or array of shape (n_targets,)
         Constant.
+    fixed_coef_ : array of shape (n_functions,) or (n_targets, n_functions)
+        Weights of the functions that are always in (`dictionary.Always`).
     n_atoms_ : int
         Number of atoms kept.
     path_ : PursuitPath
@@ -150,7 +159,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         before = dict(self.__dict__)
         try:
             X, y = check_rows_and_targets(self, X, y)
-            return self._fit(X, y, sample_weight, callback)
+            weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+            loss = as_loss(self.loss)
+            if loss.kind == "classes":
+                raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
+            self._y_ndim = y.ndim
+            return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)
         except BaseException:
             # Nothing half-fitted stays behind: a failed fit leaves the estimator as it was.
             self.__dict__.clear()
@@ -179,15 +193,54 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         """
         check_is_fitted(self)
         X = self._check_rows(X, self.n_atoms_)
-        mean = self._shaped(self._decision(X), X)
+        mean = self._shaped(self._mean(self._decision(X)), X)
         if not return_std:
             return mean
-        R, n_fixed = self.path_.factor(self._n_steps).R, self.path_.n_fixed
+        R = self.path_.factor(self._n_steps).R
         spread = np.ones(X.shape[0])
         for rows, part in self._chunks(X, self._atoms):
             if len(R):
-                values = np.vstack([np.ones((n_fixed, rows.stop - rows.start)), self._block(part, self._atoms)])
+                values = np.vstack([self._fixed_values(part), self._block(part, self._atoms)])
                 directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False)
                 spread[rows] += np.einsum("ij,ij->j", directions, directions)
         std = np.sqrt(np.outer(spread, self.path_.noise_variance(self._n_steps)))
         return mean, self._shaped(std, X)
+
+    def _fixed_values(self, part: Any) -> np.ndarray:
+        """Values of what every model has: the constant, then the functions that are always in."""
+        ones = np.ones((int(self.path_.intercept_is_fitted), part.shape[0]))
+        return ones if self._always is None else np.vstack([ones, self._block(part, self._always)])
+
+    def _set_weights(self, coef: np.ndarray, intercept: Any, fixed: np.ndarray) -> None:
+        """One dimension less for one target."""
+        if self._y_ndim == 1:
+            super()._set_weights(coef[0], float(intercept[0]), fixed[0])
+        else:
+            super()._set_weights(coef, intercept, fixed)
+
+    def _mean(self, scores: np.ndarray) -> np.ndarray:
+        """What scores predict, shape (n_rows, n_targets)."""
+        loss = self._measure.loss
+        return scores if loss is None else loss.mean(scores.T).T
+
+    def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
+        """One dimension for one target; float32 for float32 rows."""
+        values = values[:, 0] if self._y_ndim == 1 else values
+        return values.astype(np.float32) if X.dtype == np.float32 else values
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the predictions of the models after 0, 1, ... steps, along the whole path.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+
+        Yields
+        ------
+        array of shape (n_samples,) or (n_samples, n_targets)
+            In step with the arrays of `path_`.
+        """
+        check_is_fitted(self)
+        X = self._check_rows(X, self._path_atoms.n_atoms)
+        for scores in self._staged(X):
+            yield self._shaped(self._mean(scores), X)

@@ -1,14 +1,17 @@
 """The greedy loop and what it is made of; knows arrays and dictionaries, not scikit-learn."""
 
-from kernelpursuit.pursuit.api import Pursuit, pursuit_path, resolve_threads, run_pursuit
+from kernelpursuit.pursuit.api import Pursuit, as_fitted_loss, pursuit_path, resolve_threads, run_pursuit
+from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import check_held_out, check_weights
 from kernelpursuit.pursuit.settings import Settings
 
 __all__ = [
+    "Measure",
     "Pursuit",
     "PursuitPath",
     "Settings",
+    "as_fitted_loss",
     "check_held_out",
     "check_weights",
     "pursuit_path",

@@ -12,8 +12,10 @@ from kernelpursuit import _native
 from kernelpursuit._validate import check_flag, check_number, check_verbose
 from kernelpursuit.dictionary import Dictionary, as_dictionary
 from kernelpursuit.engine import Engine, resolve_budget
+from kernelpursuit.losses import Loss, Squared, as_loss
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import Callback, pursue
+from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
@@ -24,7 +26,7 @@ from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.system import Fit, check_system, require_known, start_fit
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
-from kernelpursuit.updates import MinRes, as_update
+from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
 
 
 def pursuit_path(
@@ -41,6 +43,7 @@ def pursuit_path(
     penalty: str | None = "ridge",
     alpha: float = 1e-3,
     stop: Any = "max",
+    loss: Any = "squared",
     fit_intercept: bool = False,
     sample_weight: Any = None,
     memory_budget: int | None = None,
@@ -82,6 +85,9 @@ def pursuit_path(
         Strength of the penalty; of no effect with `penalty=None`.
     stop : str or StoppingRule
         Asked after each step whether to end.
+    loss : str or Loss
+        What is minimised in place of `(y_i - f(x_i))²`; see `kernelpursuit.losses`. A margin loss takes y in {-1, +1},
+        "softmax" a column of zeros and ones for each class.
     fit_intercept : bool
         Whether to fit a constant that is not penalised.
     sample_weight : array of shape (n_samples,), optional
@@ -119,17 +125,19 @@ def pursuit_path(
     True
     """
     X, y, sample_weight = _check_arrays(X, y, sample_weight)
+    settings_update = as_update(update)
     settings = Settings(
         dictionary=as_dictionary(kernel),
         gamma=gamma,
         max_atoms=max_atoms,
         selection=selection,
-        update=as_update(update),
+        update=settings_update,
         exchange=exchange,
         candidates=candidates,
         penalty=penalty,
         alpha=alpha,
         fit_intercept=fit_intercept,
+        loss=as_fitted_loss(loss, settings_update),
         memory_budget=memory_budget,
         seed=_seed(random_state),
         n_jobs=n_jobs,
@@ -140,12 +148,21 @@ def pursuit_path(
     return run_pursuit(X, y, settings, rule, sample_weight, held_out=held_out, callback=callback).path
 
 
+def as_fitted_loss(loss: Any, update: Update) -> Loss | None:
+    """The loss as the loop takes it: None where least squares have all in closed form."""
+    found = as_loss(loss)
+    in_steps = isinstance(update, Stagewise) and update.refit_every is not None
+    return None if isinstance(found, Squared) and not in_steps else found
+
+
 @dataclass
 class Pursuit:
     """Outcome of a pursuit.
 
     path    what happened
     atoms   the dictionary of the atoms it used, in that order
+    always  the functions that are in every model beside its intercept, or None
+    measure how its scores are judged, and what they mean
     dense   whether atoms saw dense rows, also of a sparse X that was small enough to be made dense
     limits  the largest absolute prediction of every target, or None
     n_kept  number of steps after which the rule keeps the model
@@ -154,6 +171,8 @@ class Pursuit:
 
     path: PursuitPath
     atoms: Dictionary
+    always: Dictionary | None
+    measure: Measure
     dense: bool
     limits: np.ndarray | None
     n_kept: int
@@ -178,19 +197,21 @@ def run_pursuit(
     """
     if callback is not None and not callable(callback):
         raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
-    require_known(rule, settings.update)
+    require_known(rule, settings.update, settings.loss)
     run = _run(X, y, settings, rule, sample_weight, held_out, callback, extend)
     path, problem, n_folds = run.path, run.problem, rule.n_folds()
     if n_folds is not None:
         quiet = replace(settings, max_atoms=max(1, len(path)), verbose=False)
 
         def errors_without(weights: np.ndarray, fold: tuple[Any, Any, Any]) -> np.ndarray:
-            """Errors on a fold along the path of a fit with these weights."""
-            validation = _run(X, y, quiet, StoppingRule(), weights, fold).path.validation
-            assert validation is not None
-            return validation
+            """Losses on a fold along the path of a fit with these weights, and what part is in a wrong class."""
+            found = _run(X, y, quiet, StoppingRule(), weights, fold).path
+            assert found.validation is not None
+            missing = np.full_like(found.validation, np.nan)
+            return np.array([found.validation, missing if found.validation_error is None else found.validation_error])
 
-        path = replace(path, cv=fold_errors(errors_without, X, y, sample_weight, n_folds, len(path), settings.seed))
+        cv, wrong = fold_errors(errors_without, X, y, sample_weight, n_folds, len(path), settings.seed)
+        path = replace(path, cv=cv, cv_error=wrong if settings.classes else None)
     n_kept, reason = path.check_size(rule.choose(path)), rule.explain(path)
     if isinstance(settings.update, MinRes) and settings.update.refit:
         n_before = path.size[n_kept]
@@ -198,8 +219,13 @@ def run_pursuit(
         if path.size[n_kept] < n_before:
             left, why = int(path.size[n_kept]), reason.partition(": ")[2]
             reason = f"{count_atoms(left)}, and {n_before - left} dependent ones that the refit left out: {why}"
+    changed = run.fit.finish(n_kept)
+    if changed:
+        path = replace(path, refits={**path.refits, n_kept: changed})
     return Pursuit(
         path=problem.number_back(path),
+        always=problem.always,
+        measure=run.recorder.measure,
         atoms=problem.dictionary.take(path.used).free(),
         dense=not sp.issparse(problem.X),
         limits=problem.limits,
@@ -244,6 +270,7 @@ def _run(
         held_out_fraction=rule.validation_fraction(),
         fit_intercept=settings.fit_intercept,
         truncate=settings.truncate,
+        loss=settings.loss,
         seed=settings.seed,
     )
     check_system(settings, rule, problem)
@@ -259,7 +286,7 @@ def _run(
             recorder,
             rule,
             max_atoms=max_atoms,
-            target_norm=float(np.linalg.norm(problem.targets)),
+            target_norm=float(np.linalg.norm(fit.targets)),
             exchange=settings.exchange,
             replay=None if extend is None else problem.renumber(extend),
             callback=callback,
@@ -277,7 +304,8 @@ def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n
     )
     # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
     # between atoms has a share of every direction for every atom.
-    n_directions = 1 if settings.update.repeats else max_atoms + len(problem.fixed)
+    n_fixed = problem.intercept + (0 if problem.always is None else problem.always.n_atoms)
+    n_directions = 1 if settings.update.repeats else max_atoms + n_fixed
     n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if settings.penalty == "rkhs" else 0)
     engine = Engine(
         problem.dictionary,
@@ -287,11 +315,12 @@ def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n
         memory_budget=max(0, budget - n_directions * n_numbers * 8),
         n_threads=n_threads,
     )
-    fit = start_fit(settings.update, engine, problem.targets, penalty, max_atoms, problem.fixed)
+    fit = start_fit(settings.update, engine, problem, penalty, max_atoms)
+    measure = Measure(problem.loss, settings.classes)
     monitor = None
     if problem.held_out is not None:
-        monitor = Monitor(problem.dictionary, *problem.held_out, problem.scale, problem.limits, n_threads)
-    return fit, Recorder(fit, max_atoms, problem.scale, problem.facts(), monitor)
+        monitor = Monitor(problem, measure, n_threads)
+    return fit, Recorder(fit, max_atoms, problem, measure, monitor)
 
 
 def resolve_threads(n_jobs: int | None) -> int:

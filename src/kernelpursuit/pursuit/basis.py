@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
 from kernelpursuit import _native
 
@@ -187,6 +188,25 @@ class Basis:
         m = self.n_coordinates
         self._C[: m + 1, m] = coordinates
         self.n_coordinates = m + 1
+
+    def reweight(self, factor: np.ndarray) -> np.ndarray:
+        """Multiply sample values by a factor for every row, and make the directions orthonormal again.
+
+        Returns S, by which coordinates in the old directions become those in the new ones. The directions are the
+        rows of a matrix whose condition is at most that of the factors, so that two rounds of Cholesky (Yamamoto et
+        al. 2015) leave them orthonormal to rounding: matrix products, where Gram-Schmidt would read the basis often.
+        """
+        V, T = self.V, self.T
+        V *= factor
+        S = np.eye(self.size)
+        for _ in range(2):
+            U = cholesky(V @ V.T + T @ T.T, check_finite=False)
+            V[:] = solve_triangular(U, V, trans="T", check_finite=False)
+            T[:] = solve_triangular(U, T, trans="T", check_finite=False)
+            S = U @ S
+        self._R = self._R.copy()
+        self._R[: self.size, : self.size] = np.triu(S @ self._R[: self.size, : self.size])
+        return S
 
     def drop(self, t: int) -> Rotations:
         """Take the atom at position t out of the factorisation (Nair algorithm 3).

@@ -19,10 +19,10 @@ def fold_errors(
     n_steps: int,
     seed: int,
 ) -> np.ndarray:
-    """Mean squared error after 0, 1, ..., n_steps steps, over folds; NaN where a fold's path was shorter.
+    """Mean errors after 0, 1, ..., n_steps steps, over folds; NaN where a fold's path was shorter.
 
-    `errors_without(weights, fold)` fits with weights that are zero on the fold, and returns the errors there. Rows are
-    dealt to folds at random; a row of weight zero is in none.
+    `errors_without(weights, fold)` fits with weights that are zero on the fold, and returns the errors there, of shape
+    (n_measures, n_steps + 1). Rows are dealt to folds at random; a row of weight zero is in none.
     """
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     usable = np.flatnonzero(weights)
@@ -31,13 +31,13 @@ def fold_errors(
             f"stop='cv' deals rows to {n_folds} folds, for which n_samples={len(usable)} is too few; give fewer folds."
         )
     dealt = np.random.default_rng([seed, 0, FOLDS]).permutation(usable)
-    total, out = 0.0, np.zeros(n_steps + 1)
+    total, out = 0.0, np.zeros((1, n_steps + 1))
     for first in range(n_folds):
         fold = np.sort(dealt[first::n_folds])
         without = weights.copy()
         without[fold] = 0.0
-        errors = errors_without(without, (X[fold], y[fold], weights[fold]))[: n_steps + 1]
-        errors = np.pad(errors, (0, n_steps + 1 - len(errors)), constant_values=np.nan)
-        out += errors * weights[fold].sum()
+        errors = errors_without(without, (X[fold], y[fold], weights[fold]))[:, : n_steps + 1]
+        errors = np.pad(errors, ((0, 0), (0, n_steps + 1 - errors.shape[1])), constant_values=np.nan)
+        out = out + errors * weights[fold].sum()
         total += weights[fold].sum()
     return out / total

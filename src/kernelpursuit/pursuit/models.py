@@ -178,15 +178,15 @@ class Explicit(Models):
     ----------
     places, values : lists with one entry for every number of steps
         Places of the atoms, and their weights times `scale`.
-    fixed : FixedPart
-        The fixed columns.
+    fixed : FixedPart or None
+        The fixed columns; None where their weights are among the values, first.
     refits : dict
         By number of steps, the least-squares fit that has taken the place of the weights written down.
     """
 
     places: list[np.ndarray]
     values: list[np.ndarray]
-    fixed: FixedPart
+    fixed: FixedPart | None
     scale: float = 1.0
     refits: dict[int, Factor] = field(default_factory=dict)
 
@@ -198,7 +198,8 @@ class Explicit(Models):
         """The weights written down, or those of the refit."""
         if k in self.refits:
             return self.refits[k].weights()
-        return self.fixed.beside(self.places[k], self.values[k] / self.scale)
+        weights = self.values[k] / self.scale
+        return weights if self.fixed is None else self.fixed.beside(self.places[k], weights)
 
     def factor(self, k: int) -> Factor | None:
         """The factor of a refit."""

@@ -60,7 +60,17 @@ class PursuitPath:
     models : Models
         Atoms and weights of every model; see `atoms`, `weights`, `coef`, `intercept`.
     n_fixed : int
-        Columns that were in the model from the start (1 with an intercept).
+        Columns that were in the model from the start: an intercept, then functions that are always in.
+    intercept_is_fitted : bool
+        Whether the first of them is the intercept.
+    loss : str
+        Name of the loss. Under another one than "squared", the cost is `sum_i s_i loss_i + w' L w`, the residual norm
+        is the root of the sum, `loo` and `validation` are means of the loss, and `loo` is an approximation: one Newton
+        step away from the weights without the row.
+    loo_error, validation_error, cv_error : arrays of shape (n_steps + 1,) or None
+        Part of the rows, left out, held out or in folds, that are put in a wrong class; for classifiers.
+    temperature : array of shape (n_steps + 1,) or None
+        What scores are multiplied by before they become probabilities, for classifiers whose loss has none of its own.
     n_targets : int
         Number of targets.
     n_candidates : int
@@ -96,8 +106,14 @@ class PursuitPath:
     total_weight: float
     n_units: float
     target_residual: np.ndarray
+    intercept_is_fitted: bool = False
+    loss: str = "squared"
     validation: np.ndarray | None = None
+    loo_error: np.ndarray | None = None
+    validation_error: np.ndarray | None = None
+    temperature: np.ndarray | None = None
     cv: np.ndarray | None = None
+    cv_error: np.ndarray | None = None
     refits: dict[int, dict[str, Any]] = field(default_factory=dict)
     skipped: list[tuple[int, int]] = field(default_factory=list)
     swaps: list[tuple[int, int, int]] = field(default_factory=list)
@@ -139,11 +155,17 @@ class PursuitPath:
 
     def intercept(self, k: int) -> np.ndarray:
         """Intercept of the model after k steps, shape (n_targets,); zero without one."""
-        return self.weights(k)[0] if self.n_fixed else np.zeros(self.n_targets)
+        return self.weights(k)[0] if self.intercept_is_fitted else np.zeros(self.n_targets)
+
+    def fixed_coef(self, k: int) -> np.ndarray:
+        """Weights of the functions that are always in, shape (n_functions, n_targets)."""
+        return self.weights(k)[int(self.intercept_is_fitted) : self.n_fixed]
 
     def factor(self, k: int) -> Factor:
         """The triangular factor R of the model after k steps, `R'R = D'D + L`."""
         factor = self.models.factor(self.check_size(k))
+        if factor is None and self.loss != "squared":
+            raise ValueError("Standard deviations need the squared loss; fit with loss='squared'.")
         if factor is None:
             raise ValueError("Standard deviations need weights that are refitted; fit with update='orthogonal'.")
         return factor
@@ -171,9 +193,9 @@ class PursuitPath:
         variances = np.array([self.noise_variance(k).mean() for k in range(self.n_steps + 1)])
         return float(np.sqrt(np.nanmin(variances))) if np.isfinite(variances).any() else np.nan
 
-    def with_validation(self, validation: np.ndarray) -> PursuitPath:
-        """Return this path with errors on held-out rows."""
-        return replace(self, validation=validation)
+    def with_validation(self, validation: np.ndarray, wrong: np.ndarray | None = None) -> PursuitPath:
+        """Return this path with errors on held-out rows, and of classifiers the part of them in a wrong class."""
+        return replace(self, validation=validation, validation_error=wrong)
 
     def columns(self) -> dict[str, np.ndarray]:
         """The path as named columns of equal length; the atom of k = 0 is -1."""
@@ -185,7 +207,10 @@ class PursuitPath:
             "residual_norm": self.residual_norm,
             "dof": self.dof,
         }
-        for name in ("loo", "loo_se", "validation", "cv", "rcond", "correlation"):
+        for name in (
+            *("loo", "loo_se", "loo_error", "validation", "validation_error", "cv", "cv_error"),
+            *("rcond", "correlation", "temperature"),
+        ):
             values = getattr(self, name)
             if values is not None and not np.isnan(values).all():
                 table[name] = values

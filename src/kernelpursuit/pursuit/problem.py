@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit._validate import as_floats, check_finite, check_number
-from kernelpursuit.dictionary import Dictionary, Precomputed
+from kernelpursuit.dictionary import Dictionary, Precomputed, split
+from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
@@ -28,9 +29,11 @@ class Problem:
     dictionary   the atoms to be searched, resolved
     numbers      their numbers in the whole dictionary, ascending; None where it is the whole
     X, weights   training rows and their weights (all positive; None for ones)
-    targets      shape (n_targets, n_rows), scaled and times the root of the weights
+    targets      shape (n_targets, n_rows), times `scale`
     scale        power of two by which the targets were multiplied, so that no square over- or underflows
-    fixed        columns that are in the model from the start, shape (n_fixed, n_rows)
+    loss         the loss, with everything filled in; None for the squared one
+    intercept    whether every model has a constant
+    always       the functions that every model has beside it, or None
     held_out     (X, targets of shape (n_targets, n_rows), weights) of held-out rows, or None
     n_looked_at  how many atoms are looked at each step; None for all
     limits       largest absolute prediction of every target, or None
@@ -42,7 +45,9 @@ class Problem:
     weights: np.ndarray | None
     targets: np.ndarray
     scale: float
-    fixed: np.ndarray
+    loss: Loss | None
+    intercept: bool
+    always: Dictionary | None
     held_out: tuple[Any, np.ndarray, np.ndarray] | None
     n_looked_at: int | None
     limits: np.ndarray | None
@@ -51,6 +56,18 @@ class Problem:
     def total_weight(self) -> float:
         """Sum of the sample weights."""
         return float(self.targets.shape[1]) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def sample_weights(self) -> np.ndarray:
+        """The sample weights, ones where there are none."""
+        return np.ones(self.targets.shape[1]) if self.weights is None else self.weights
+
+    def fixed_values(self, X: Any) -> np.ndarray:
+        """Values of what every model has, shape (n_fixed, n_rows): the constant, then the other functions."""
+        parts = [np.ones((int(self.intercept), X.shape[0]))]
+        if self.always is not None:
+            parts.append(self.always.block(self.always.rows(X), np.arange(self.always.n_atoms)))
+        return np.vstack(parts)
 
     def number_back(self, path: PursuitPath) -> PursuitPath:
         """Return the path with atoms numbered as in the whole dictionary."""
@@ -72,11 +89,12 @@ class Problem:
 
     def facts(self) -> dict[str, Any]:
         """What a path knows of the problem as a whole."""
-        root = 1.0 if self.weights is None else np.sqrt(self.weights)
         return {
             "n_candidates": self.dictionary.n_atoms,
             "n_features": None if isinstance(self.dictionary, Precomputed) else int(self.X.shape[1]),
-            "largest_target": float(np.abs(self.targets / root).max()) / self.scale,
+            "largest_target": float(np.abs(self.targets).max()) / self.scale,
+            "intercept_is_fitted": self.intercept,
+            "loss": "squared" if self.loss is None else self.loss.name,
         }
 
 
@@ -92,10 +110,12 @@ def pose(
     held_out_fraction: float | None,
     fit_intercept: bool,
     truncate: Any,
+    loss: Loss | None,
     seed: int,
 ) -> Problem:
     """Turn the caller's arrays and parameters into a `Problem`."""
     _check_gamma_is_used(dictionary, gamma)
+    dictionary, always = split(dictionary)
     X = _dense_if_better(X)
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
@@ -121,16 +141,22 @@ def pose(
     all_kept = len(kept) == n_rows
     y_kept = y if all_kept else y[kept]
     weights = None if sample_weight is None else counts[kept]
-    root = np.ones(len(kept)) if weights is None else np.sqrt(weights)
-    scale = _power_of_two(y_kept)
+    scale = _power_of_two(y_kept) if loss is None else 1.0
+    targets = np.ascontiguousarray((y_kept * scale).T)
+    if loss is not None:
+        for given_targets in (targets,) if held_out is None else (targets, held_out[1]):
+            loss.check_targets(given_targets)
+        loss = loss.resolve(targets, np.ones(len(kept)) if weights is None else weights)
     return Problem(
         dictionary=searched,
         numbers=numbers,
         X=X if all_kept else X[kept],
         weights=weights,
-        targets=np.ascontiguousarray((y_kept * scale).T) * root,
+        targets=targets,
         scale=scale,
-        fixed=root[None, :] if fit_intercept else np.empty((0, len(root))),
+        loss=loss,
+        intercept=fit_intercept,
+        always=None if always is None else always.resolve(X, gamma),
         held_out=held_out,
         n_looked_at=n_looked_at,
         limits=_limits(truncate, y_kept),

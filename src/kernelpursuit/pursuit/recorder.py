@@ -8,35 +8,36 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit import _native
-from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.pursuit.basis import grown
 from kernelpursuit.pursuit.fits import Fit
+from kernelpursuit.pursuit.measure import Measure, temperature
 from kernelpursuit.pursuit.nugget import NuggetShare
 from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.selection import Selector
 
 # A leverage this close to one leaves nothing of the row for the others to say: its leave-one-out error is infinite.
 INTERPOLATED = 1e-10
+COLUMNS = (
+    *("cost", "residual_norm", "dof", "rcond", "correlation"),
+    *("loo", "loo_se", "loo_error", "validation", "validation_error", "temperature"),
+)
+PLAIN = Measure()
 
 
 class Monitor:
     """Follows the error on held-out rows, where it keeps the values of every atom that was picked."""
 
-    def __init__(
-        self,
-        dictionary: Dictionary,
-        X: Any,
-        targets: np.ndarray,
-        weights: np.ndarray,
-        scale: float,
-        limits: np.ndarray | None = None,
-        n_threads: int | None = None,
-    ):
-        self.dictionary = dictionary
-        self.rows = dictionary.rows(X)
-        self.targets = targets * scale
+    def __init__(self, problem: Problem, measure: Measure, n_threads: int | None = None):
+        assert problem.held_out is not None
+        X, targets, weights = problem.held_out
+        self.dictionary = problem.dictionary
+        self.measure = measure
+        self.rows = problem.dictionary.rows(X)
+        self.fixed = problem.fixed_values(X)
+        self.targets = targets * problem.scale
         self.weights = weights / weights.sum()
-        self.limits = None if limits is None else (limits * scale)[:, None]
+        self.limits = None if problem.limits is None else (problem.limits * problem.scale)[:, None]
         self.values = np.empty((0, X.shape[0]))
         self.n_seen = 0
         self.n_threads = n_threads
@@ -47,8 +48,8 @@ class Monitor:
         fresh.values, fresh.n_seen = self.values[:0], 0
         return fresh
 
-    def follow(self, fit: Fit) -> float:
-        """Return the mean squared error over rows and targets of the fit as it is."""
+    def follow(self, fit: Fit) -> dict[str, float]:
+        """Return the mean loss of the fit as it is, and for classes the part of the rows in a wrong one."""
         used = fit.used
         self.values = grown(self.values, len(used))
         if len(used) > self.n_seen:
@@ -57,11 +58,13 @@ class Monitor:
             self.n_seen = len(used)
         weights = fit.weights()
         places = [fit.places[atom] for atom in fit.atoms]
-        # The fixed columns are the intercept: one everywhere.
-        prediction = weights[: fit.n_fixed].sum(axis=0)[:, None] + weights[fit.n_fixed :].T @ self.values[places]
+        scores = weights[: fit.n_fixed].T @ self.fixed + weights[fit.n_fixed :].T @ self.values[places]
         if self.limits is not None:
-            prediction = np.clip(prediction, -self.limits, self.limits)
-        return float((np.square(self.targets - prediction) @ self.weights).mean())
+            scores = np.clip(scores, -self.limits, self.limits)
+        errors = {"validation": float(self.measure.losses(self.targets, scores) @ self.weights)}
+        if self.measure.classes:
+            errors["validation_error"] = float(self.measure.wrong(self.targets, scores) @ self.weights)
+        return errors
 
 
 class Recorder:
@@ -73,26 +76,31 @@ class Recorder:
         The fit that is followed.
     max_steps : int
         Most steps that will be recorded.
-    scale : float
-        The power of two by which the targets were multiplied; everything recorded is in their own units.
-    facts : dict
-        What the path knows of the problem as a whole: `n_candidates`, `n_features` and `largest_target`.
+    problem : Problem
+        What is fitted. Everything recorded is in the targets' own units.
+    measure : Measure
+        How far scores are from targets.
     monitor : Monitor, optional
         Who follows the error on held-out rows.
     """
 
-    def __init__(self, fit: Fit, max_steps: int, scale: float, facts: dict[str, Any], monitor: Monitor | None = None):
+    def __init__(
+        self, fit: Fit, max_steps: int, problem: Problem, measure: Measure = PLAIN, monitor: Monitor | None = None
+    ):
         self.fit = fit
-        self.scale = scale
-        self.facts = facts
+        self.scale = problem.scale
+        self.targets = problem.targets / problem.scale
+        self.measure = measure
+        self.facts = problem.facts()
         self.monitor = monitor
-        names = ("cost", "residual_norm", "dof", "loo", "loo_se", "validation", "rcond", "correlation")
-        self._columns = {name: np.full(max_steps + 1, np.nan) for name in names}
+        self._columns = {name: np.full(max_steps + 1, np.nan) for name in COLUMNS}
         self._size = np.zeros(max_steps + 1, dtype=np.intp)
         self._target_residual = np.empty((max_steps + 1, fit.n_targets))
-        weights = fit.engine.weights
+        weights = fit.sample_weights
         self._total_weight = float(weights.sum())
         self._n_units = float(np.maximum(weights, 1.0).sum())
+        self._unit = 1.0 / np.maximum(weights, 1.0)
+        self._last_temperature = 1.0
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
 
     def record(self) -> None:
@@ -107,17 +115,47 @@ class Recorder:
         fit, square = self.fit, self.scale**2
         entry: dict[str, Any] = {
             "cost": fit.cost() / square,
-            "residual_norm": fit.residual_norm / self.scale,
+            "residual_norm": fit.misfit() / self.scale,
             "rcond": fit.rcond,
         }
-        if fit.leverage is None:
-            residual = fit.residual if self._nugget is None else fit.residual + self._nugget.moved()
-            entry["dof"] = fit.n_fixed + len(fit.atoms)
-            entry["target_residual"] = np.einsum("ij,ij->i", residual, residual) / square
-        else:
+        if fit.leverage is not None and self.measure.loss is None:
             entry.update(self._least_squares(fit.leverage))
+        else:
+            residual = fit.residual if self._nugget is None else fit.residual + self._nugget.moved()
+            entry["dof"] = fit.n_fixed + len(fit.atoms) if fit.leverage is None else fit.leverage.sum()
+            entry["target_residual"] = np.einsum("ij,ij->i", residual, residual) / square
+        if self.measure.classes or self.measure.loss is not None:
+            entry.update(self._left_out(fit.leverage))
         if self.monitor is not None:
-            entry["validation"] = self.monitor.follow(fit) / square
+            entry.update(self.monitor.follow(fit))
+            entry["validation"] /= square
+        return entry
+
+    def _left_out(self, leverage: np.ndarray | None) -> dict[str, float]:
+        """What the scores that each row would have without it say; without leverages, those that it has.
+
+        The scores without the row are one Newton step away, `f - (z - f) h / (1 - h)`, with the working response z and
+        the leverage h; for the squared loss that is exact.
+        """
+        fit, measure, y, weights = self.fit, self.measure, self.targets, self.fit.sample_weights
+        left = None if leverage is None else 1.0 - self._unit * leverage
+        known = left is not None and float(left.min()) > INTERPOLATED
+        residual = fit.residual / left if known else fit.residual
+        hidden: Any = 0.0
+        if self._nugget is not None:
+            hidden = self._nugget.shift() if known else self._nugget.moved()
+        scores = (fit.targets - residual - hidden) / (np.sqrt(fit.engine.weights) * self.scale)
+        entry: dict[str, float] = {}
+        if measure.loss is not None and leverage is not None:
+            losses = measure.losses(y, scores) if known else np.full(len(weights), np.inf)
+            entry["loo"] = mean = float(weights @ losses) / self._total_weight
+            spread = weights @ np.square(losses - mean) / self._total_weight if np.isfinite(mean) else np.inf
+            entry["loo_se"] = float(np.sqrt(spread / max(self._n_units - 1.0, 1.0)))
+        if measure.classes and leverage is not None:
+            entry["loo_error"] = float(weights @ measure.wrong(y, scores)) / self._total_weight if known else np.inf
+        if measure.needs_temperature:
+            self._last_temperature = temperature(y, scores, weights, self._last_temperature)
+            entry["temperature"] = self._last_temperature
         return entry
 
     def note_correlation(self, value: float, k: int) -> None:
@@ -149,10 +187,15 @@ class Recorder:
         rows = slice(0, self.fit.n_steps + 1)
         view: dict[str, Any] = {name: column[rows] for name, column in self._columns.items()}
         fit = self.fit
-        if fit.leverage is None:
-            view["loo"] = view["loo_se"] = None
-        if self.monitor is None:
-            view["validation"] = None
+        absent = {
+            "loo": fit.leverage is None,
+            "loo_se": fit.leverage is None,
+            "loo_error": fit.leverage is None or not self.measure.classes,
+            "validation": self.monitor is None,
+            "validation_error": self.monitor is None or not self.measure.classes,
+            "temperature": not self.measure.needs_temperature,
+        }
+        view.update({name: None for name, is_absent in absent.items() if is_absent})
         return PursuitPath(
             atom=np.asarray(selector.picks, dtype=np.intp),
             size=self._size[rows],

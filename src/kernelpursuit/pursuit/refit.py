@@ -13,6 +13,8 @@ from kernelpursuit.pursuit.models import Explicit, Factor
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.recorder import Recorder
+from kernelpursuit.pursuit.system import start_fit
+from kernelpursuit.updates import Orthogonal
 
 
 def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, recorder: Recorder) -> PursuitPath:
@@ -23,13 +25,14 @@ def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, record
     memory n k numbers.
     """
     atoms, members = path.atoms(k), path.members(k)
-    fit = OrthogonalFit(engine, problem.targets, None, len(atoms), problem.fixed)
+    fit = start_fit(Orthogonal(), engine, problem, None, len(atoms))
+    assert isinstance(fit, OrthogonalFit)
     added = [fit.add(fit.examine(np.array([atom])), 0) is Outcome.ADDED for atom in atoms]
     models = path.models
     assert isinstance(models, Explicit)
     factor = Factor(members[added], fit.basis.R, fit.b[: fit.basis.size] / problem.scale)
     monitor = None if recorder.monitor is None else recorder.monitor.again()
-    entry = Recorder(fit, 0, problem.scale, recorder.facts, monitor).entry()
+    entry = Recorder(fit, 0, problem, recorder.measure, monitor).entry()
     size = path.size.copy()
     size[k] = sum(added)
     known: dict[str, Any] = {

@@ -59,7 +59,12 @@ class RunningScores(Scores):
 
     def __init__(self, fit: OrthogonalFit):
         self.fit = fit
-        engine = fit.engine
+        self._begin()
+
+    def _begin(self) -> None:
+        """Score all atoms from nothing, with the directions that there are."""
+        fit, engine = self.fit, self.fit.engine
+        self._n_metrics = fit.n_metrics
         self.inner = engine.sqnorms() + fit.own_penalties
         self.noise = NOISE[engine.is_exact] * self.inner
         self.a = self.inner.copy()
@@ -70,6 +75,7 @@ class RunningScores(Scores):
 
     def _anchor(self) -> None:
         """Let the next pass compute u from the residual as it is now."""
+        self._n_refits = self.fit.n_refits
         self._anchored_at = self.fit.basis.size
         self._anchor_norm = self.fit.residual_norm
         self._anchor_residual: np.ndarray | None = self.fit.residual.copy()
@@ -83,7 +89,14 @@ class RunningScores(Scores):
             self._anchor()
 
     def update(self) -> None:
-        """Bring u and a up to date: one pass over the dictionary for all directions that wait."""
+        """Bring u and a up to date: one pass over the dictionary for all directions that wait.
+
+        Where rows have other weights now, that is all directions; where just the residual is another, it joins them.
+        """
+        if self.fit.n_metrics != self._n_metrics:
+            self._begin()
+        elif self.fit.n_refits != self._n_refits:
+            self._anchor()
         basis, n_seen = self.fit.basis, self._n_seen
         waiting = basis.V[n_seen:]
         if self._anchor_residual is None and not len(waiting):
@@ -142,7 +155,7 @@ class ResidualScores(Scores):
     def __init__(self, fit: IncrementFit):
         self.fit = fit
         engine, n_targets = fit.engine, fit.n_targets
-        products = engine.correlate(np.vstack([fit.targets, fit.basis.V]))
+        products = engine.correlate(np.vstack([fit.centred_targets, fit.basis.V]))
         self._along_targets = products[:n_targets]
         full = engine.sqnorms() + fit.own_penalties
         self.noise = NOISE[engine.is_exact] * full
@@ -152,11 +165,16 @@ class ResidualScores(Scores):
         self.u = self._along_targets.copy()
         self.a = fit.new(self.inner, self.u * 0.0 if fit.rescales else None)
         self._is_old = False
+        self._n_refits = fit.n_refits
 
     def added(self) -> None:
         """Note that the fit has taken a step."""
         self._is_old = True
         if self.fit.penalty is None:
+            return
+        if self.fit.n_refits != self._n_refits:
+            self._n_refits = self.fit.n_refits
+            self._share = self.fit.share(np.arange(self.fit.engine.n_atoms))
             return
         atom, step, factor = self.fit.last_step
         self._share *= factor[:, None]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.losses import Loss
 from kernelpursuit.updates import Update
 
 
@@ -13,7 +14,8 @@ from kernelpursuit.updates import Update
 class Settings:
     """The parameters of an estimator as the loop takes them; see `pursuit_path` for what they mean.
 
-    They are checked where they are used. `truncate` is the largest absolute prediction, "auto" or None.
+    They are checked where they are used. `truncate` is the largest absolute prediction, "auto" or None; `loss` is None
+    for the squared one; `classes` says that targets are codes of classes.
     """
 
     dictionary: Dictionary
@@ -31,3 +33,5 @@ class Settings:
     n_jobs: int | None
     verbose: bool
     truncate: Any = None
+    loss: Loss | None = None
+    classes: bool = False

@@ -6,7 +6,17 @@ import numpy as np
 
 from kernelpursuit._validate import check_flag, check_option
 from kernelpursuit.engine import Engine
-from kernelpursuit.pursuit.fits import Fit, MinResFit, OrthogonalFit, RescaleFit, StagewiseFit
+from kernelpursuit.losses import Loss
+from kernelpursuit.pursuit.fits import (
+    Fit,
+    LossFit,
+    MinResFit,
+    OrthogonalFit,
+    RescaleFit,
+    StagewiseFit,
+    StagewiseLossFit,
+)
+from kernelpursuit.pursuit.objective import Objective
 from kernelpursuit.pursuit.penalty import Penalty, require_mercer, require_training_rows
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.selection import NAMES, SCORES
@@ -42,14 +52,32 @@ def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> No
             "elsewhere the weights that the others have would be wrong without the atom that leaves",
         )
         _require(selection == "residual", "exchange=True", "selection='residual'", "it compares residuals at the atoms")
+    if problem.loss is not None:
+        _check_loss(settings, problem.loss.name)
+    if rule.needs_classes:
+        _require(settings.classes, f"stop={rule.name!r}", "a classifier", "it counts rows in a wrong class")
     if penalty == "ols":
         why, plain = "its penalty depends on the order of the atoms", isinstance(update, Orthogonal)
         _require(plain and not settings.exchange, "penalty='ols'", "update='orthogonal' alone", why)
         _require(selection != "correlation", "penalty='ols'", "selection='gain'", why)
 
 
-def require_known(rule: StoppingRule, update: Update) -> None:
-    """Refuse a rule that needs the leave-one-out error where it has no closed form."""
+def _check_loss(settings: Settings, name: str) -> None:
+    """Refuse what has no meaning, or no closed form, under another loss than the squared one."""
+    what, why = f"loss={name!r}", "the others are squared-loss systems"
+    _require(isinstance(settings.update, (Orthogonal, Stagewise)), what, "update='orthogonal' or 'stagewise'", why)
+    _require(settings.selection != "residual", what, "selection='gain', 'correlation' or 'random'", why)
+    _require(settings.penalty in (None, "ridge", "rkhs"), what, "penalty='ridge', 'rkhs' or None", why)
+    _require(settings.truncate is None, what, "truncate=None", "its scores are not in the units of y")
+
+
+def require_known(rule: StoppingRule, update: Update, loss: Loss | None) -> None:
+    """Refuse a rule that needs the leave-one-out error where it has no closed form, or squared residuals."""
+    if loss is not None and not rule.for_any_loss:
+        raise ValueError(
+            f"stop={rule.name!r} is about squared residuals, but loss={loss.name!r}; use stop='loo', 'one-se', "
+            "'validation', 'cv' or 'max'."
+        )
     if rule.needs_loo and not isinstance(update, Orthogonal):
         raise ValueError(
             f"stop={rule.name!r} needs the leave-one-out error, which has a closed form only with update='orthogonal'; "
@@ -62,15 +90,20 @@ def _require(holds: bool, what: str, needs: str, why: str) -> None:
         raise ValueError(f"{what} needs {needs}, since {why}.")
 
 
-def start_fit(
-    update: Update,
-    engine: Engine,
-    targets: np.ndarray,
-    penalty: Penalty | None,
-    capacity: int,
-    fixed: np.ndarray,
-) -> Fit:
+def start_fit(update: Update, engine: Engine, problem: Problem, penalty: Penalty | None, capacity: int) -> Fit:
     """The fit without any atom, in which weights follow by the given update."""
+    fixed = problem.fixed_values(problem.X)
+    if problem.loss is not None:
+        objective = Objective(problem.loss, problem.targets, problem.sample_weights)
+        start = np.zeros(len(problem.targets))
+        if problem.intercept:
+            start = problem.loss.start(problem.targets, problem.sample_weights)
+        if isinstance(update, Stagewise):
+            return StagewiseLossFit(engine, objective, start, penalty, fixed, update)
+        assert isinstance(update, Orthogonal)
+        return LossFit(engine, objective, start, penalty, capacity, fixed, update)
+    root = np.sqrt(problem.sample_weights)
+    targets, fixed = root * problem.targets, root * fixed
     if isinstance(update, Stagewise):
         return StagewiseFit(engine, targets, penalty, fixed, update.shrinkage)
     if isinstance(update, Rescale):

@@ -8,7 +8,7 @@ ends when either fires, and the smaller choice is kept.
 base            what a rule is, and how it speaks of models
 measures        what rules read off a path: residual sums, numbers of observations, the reach of noise
 criteria        the least of a criterion of residuals and degrees of freedom: mdl, aic, fpe, hdaic, tr1
-leave_one_out   loo, one-se, tcr
+leave_one_out   loo, one-se, loo-error, tcr
 held_out        validation, cv
 thresholds      the first model that is good enough: tol, tr2, tr3, tr4; and max
 prediction      ptr
@@ -19,7 +19,7 @@ from kernelpursuit.stopping.base import StoppingRule, count_atoms, tell_size
 from kernelpursuit.stopping.criteria import AIC, FPE, HDAIC, MDL, TR1
 from kernelpursuit.stopping.held_out import CV, Validation
 from kernelpursuit.stopping.joined import BY_NAME, Either, as_rule
-from kernelpursuit.stopping.leave_one_out import TCR, Loo, OneSE
+from kernelpursuit.stopping.leave_one_out import TCR, Loo, LooError, OneSE
 from kernelpursuit.stopping.prediction import PTR
 from kernelpursuit.stopping.thresholds import TR2, TR3, TR4, Max, Tol
 
@@ -38,6 +38,7 @@ __all__ = [
     "TR4",
     "Either",
     "Loo",
+    "LooError",
     "Max",
     "OneSE",
     "StoppingRule",

@@ -36,6 +36,10 @@ class StoppingRule:
     needs_correlation: bool = False
     #: Whether the rule reads the leave-one-out error, which only `update="orthogonal"` has.
     needs_loo: bool = False
+    #: Whether the rule counts rows in a wrong class, which only classifiers have.
+    needs_classes: bool = False
+    #: Whether the rule makes sense under another loss than the squared one.
+    for_any_loss: bool = False
 
     def fired(self, path: Any) -> bool:
         """Whether the loop should end after the step that `path` ends with."""

@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from kernelpursuit._validate import check_number
+from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.stopping.base import LeastRule, tell_size
+
+MEASURES = ("loss", "error")
+
+
+def _loss_or_error(of: str, loss: np.ndarray, error: np.ndarray | None) -> np.ndarray:
+    if of == "error" and error is None:
+        raise ValueError("of='error' counts rows in a wrong class, which only classifiers have; use of='loss'.")
+    return loss if of == "loss" or error is None else error
 
 
 @dataclass(eq=False, repr=False)
 class Validation(LeastRule):
-    """Keep the k with the least squared error on held-out rows; stop after `patience` steps without a new least.
+    """Keep the k with the least loss on held-out rows; stop after `patience` steps without a new least.
 
     Parameters
     ----------
@@ -21,6 +29,7 @@ class Validation(LeastRule):
     fraction : part of the training rows to hold out
     patience : steps without a new least after which the loop ends; None never ends it
     sample_weight : weights of the held-out rows
+    of : "loss", or for classifiers "error", the part of the rows in a wrong class
     """
 
     X: Any = None
@@ -28,13 +37,16 @@ class Validation(LeastRule):
     fraction: float = 0.1
     patience: int | None = 20
     sample_weight: Any = None
+    of: str = "loss"
     name = "validation"
     label = "the validation error"
+    for_any_loss = True
 
     def __post_init__(self) -> None:
         if (self.X is None) != (self.y is None):
             raise ValueError("Validation needs both X and y, or neither (then `fraction` of the rows is held out).")
         super().__post_init__()
+        self.needs_classes = check_option("of", self.of, MEASURES) == "error"
         if not 0 < check_number("fraction", self.fraction, low=0, strict=True) < 1:
             raise ValueError(f"fraction={self.fraction!r} is too large; give a number between 0 and 1.")
 
@@ -47,17 +59,17 @@ class Validation(LeastRule):
         return self.fraction if self.X is None else None
 
     def curve(self, path: Any) -> np.ndarray:
-        """The mean squared error on held-out rows."""
+        """The mean loss on held-out rows, or the part of them in a wrong class."""
         if path.validation is None:
             raise ValueError("stop='validation' needs held-out rows: fit with it, or give Validation(X=..., y=...).")
-        return path.validation
+        return _loss_or_error(self.of, path.validation, path.validation_error)
 
     def __eq__(self, other: object) -> bool:
         """Whether the other has the same parameters, and the very same held-out rows."""
         if not isinstance(other, Validation):
             return NotImplemented
         same_rows = all(getattr(self, name) is getattr(other, name) for name in ("X", "y", "sample_weight"))
-        return same_rows and (self.fraction, self.patience) == (other.fraction, other.patience)
+        return same_rows and (self.fraction, self.patience, self.of) == (other.fraction, other.patience, other.of)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -67,13 +79,13 @@ class Validation(LeastRule):
         return f"Validation({', '.join(shown if self.X is None else [f'{len(self.y)} held-out rows', *shown])})"
 
     def _changed_numbers(self) -> list[str]:
-        defaults = {"fraction": Validation.fraction, "patience": Validation.patience}
+        defaults = {"fraction": Validation.fraction, "patience": Validation.patience, "of": Validation.of}
         return [name for name, default in defaults.items() if getattr(self, name) != default]
 
 
 @dataclass(repr=False)
 class CV(LeastRule):
-    """Keep the k with the least squared error over folds: on the rows of each, of a path fitted without them.
+    """Keep the k with the least loss over folds: on the rows of each, of a path fitted without them.
 
     It costs a fit for every fold, and other than the leave-one-out error, it knows that the atoms were picked too. It
     never ends the loop.
@@ -81,29 +93,33 @@ class CV(LeastRule):
     Parameters
     ----------
     folds : number of folds, at least 2
+    of : "loss", or for classifiers "error", the part of the rows in a wrong class
     """
 
     folds: int = 5
+    of: str = "loss"
+    for_any_loss = True
     name = "cv"
     label = "the cross-validation error"
     patience = None
 
     def __post_init__(self) -> None:
         check_number("folds", self.folds, low=2, integer=True)
+        self.needs_classes = check_option("of", self.of, MEASURES) == "error"
 
     def n_folds(self) -> int:
         """Number of folds."""
         return self.folds
 
     def curve(self, path: Any) -> np.ndarray:
-        """The mean squared error over folds; NaN where the path of a fold was shorter."""
+        """The mean loss over folds, or the part in a wrong class; NaN where the path of a fold was shorter."""
         if path.cv is None:
             raise ValueError("stop='cv' needs errors over folds, which only a fit computes: fit with it.")
-        return path.cv
+        return _loss_or_error(self.of, path.cv, path.cv_error)
 
     def explain(self, path: Any) -> str:
         """Say where the least was, or that it was not seen yet."""
         k = self.choose(path)
-        if 0 < k < path.n_steps and np.isnan(path.cv[k + 1 :]).all():
+        if 0 < k < path.n_steps and np.isnan(self.curve(path)[k + 1 :]).all():
             return f"{tell_size(path, k)}: the path of a fold ended there while {self.label} was still falling"
         return super().explain(path)

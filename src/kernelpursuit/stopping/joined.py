@@ -8,7 +8,7 @@ from kernelpursuit._validate import check_option
 from kernelpursuit.stopping.base import StoppingRule
 from kernelpursuit.stopping.criteria import AIC, FPE, HDAIC, MDL, TR1
 from kernelpursuit.stopping.held_out import CV, Validation
-from kernelpursuit.stopping.leave_one_out import TCR, Loo, OneSE
+from kernelpursuit.stopping.leave_one_out import TCR, Loo, LooError, OneSE
 from kernelpursuit.stopping.prediction import PTR
 from kernelpursuit.stopping.thresholds import TR2, TR3, TR4, Max, Tol
 
@@ -28,6 +28,8 @@ class Either(StoppingRule):
             raise ValueError("Two cv rules with different numbers of folds cannot be joined; give them the same.")
         self.needs_correlation = any(rule.needs_correlation for rule in self.rules)
         self.needs_loo = any(rule.needs_loo for rule in self.rules)
+        self.needs_classes = any(rule.needs_classes for rule in self.rules)
+        self.for_any_loss = all(rule.for_any_loss for rule in self.rules)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -74,7 +76,7 @@ class Either(StoppingRule):
 
 RULES: tuple[type[StoppingRule], ...] = (
     *(MDL, AIC, FPE, HDAIC, TR1),
-    *(Loo, OneSE, TCR),
+    *(Loo, OneSE, LooError, TCR),
     *(Validation, CV),
     *(PTR, TR2, TR3, TR4, Tol, Max),
 )

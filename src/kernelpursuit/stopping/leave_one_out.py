@@ -48,6 +48,36 @@ class Loo(_LooRule):
 
     patience: int | None = None
     name = "loo"
+    for_any_loss = True
+
+
+@dataclass(repr=False)
+class LooError(LeastRule):
+    """Keep the fewest atoms with which the fewest rows, each left out in turn, are put in a wrong class.
+
+    For classifiers. The scores without a row are exact for the squared loss and the picked atoms held fixed, and one
+    Newton step away for the others.
+
+    Parameters
+    ----------
+    patience : steps without a new least after which the loop ends; None never ends it
+    """
+
+    patience: int | None = None
+    name = "loo-error"
+    label = "the leave-one-out misclassification"
+    needs_loo = True
+    needs_classes = True
+    for_any_loss = True
+
+    def curve(self, path: Any) -> np.ndarray:
+        """The part of the rows in a wrong class."""
+        if path.loo_error is None:
+            raise ValueError(
+                "stop='loo-error' needs the leave-one-out errors of a classifier, fitted with update='orthogonal'; "
+                "fit with that, or use stop='validation' or 'cv'."
+            )
+        return path.loo_error
 
 
 @dataclass(repr=False)
@@ -61,6 +91,7 @@ class OneSE(_LooRule):
 
     patience: int | None = None
     name = "one-se"
+    for_any_loss = True
 
     def choose(self, path: Any) -> int:
         """The first k within the band."""

@@ -17,6 +17,7 @@ class Max(StoppingRule):
     """Keep every atom, up to `max_atoms`."""
 
     name = "max"
+    for_any_loss = True
 
 
 class _First(StoppingRule):

@@ -69,12 +69,17 @@ class Fit(ABC):
     residual_norm: float
     #: Cost without any atom.
     initial_cost: float
+    #: How often the weights of the rows have changed, and how often all weights of the model were replaced.
+    n_metrics = 0
+    n_refits = 0
 
     def __init__(self, engine: Engine, targets: np.ndarray, penalty: Penalty | None, basis: Basis):
         self.engine = engine
         self.penalty = penalty
         self.own_penalties = np.zeros(engine.n_atoms) if penalty is None else penalty.diagonal(engine.n_atoms)
         self.basis = basis
+        self.targets = targets
+        self.sample_weights = engine.weights
         self.n_targets = targets.shape[0]
         self.n_steps = 0
         self.n_fixed = 0
@@ -91,6 +96,18 @@ class Fit(ABC):
     @abstractmethod
     def cost(self) -> float:
         """`||y - D w||² + w' L w`."""
+
+    def misfit(self) -> float:
+        """What the model leaves: the root of the cost without the penalty."""
+        return self.residual_norm
+
+    def scores(self) -> np.ndarray:
+        """Values of the model on the training rows, shape (n_targets, n_rows)."""
+        return (self.targets - self.residual) / np.sqrt(self.engine.weights)
+
+    def finish(self, k: int) -> dict[str, Any]:
+        """Do what is left to do for the model after k steps, which is kept; return the figures that have changed."""
+        return {}
 
     @abstractmethod
     def examine(self, atoms: np.ndarray) -> Shortlist:

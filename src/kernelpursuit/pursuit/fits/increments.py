@@ -57,10 +57,10 @@ class IncrementFit(Fit):
         self.shrinkage = shrinkage
         self.n_fixed = len(fixed)
         self.fixed = FixedColumns(self.basis, targets, fixed)
-        self.targets = self.fixed.targets
+        self.centred_targets = self.fixed.targets
         n_targets, n_fitted = len(targets), len(targets) if self.rescales else 0
         # Residual, what is fitted (where it is scaled), and the fixed directions, as atoms are multiplied with them.
-        self._vectors = np.vstack([self.targets, np.zeros((n_fitted, engine.n_rows)), self.basis.V])
+        self._vectors = np.vstack([self.centred_targets, np.zeros((n_fitted, engine.n_rows)), self.basis.V])
         self.residual = self._vectors[:n_targets]
         self._fitted = self._vectors[n_targets : n_targets + n_fitted]
         self.residual_norm = frobenius(self.residual)
@@ -146,13 +146,7 @@ class IncrementFit(Fit):
         """`w <- factor w + step e_atom`, and what hangs on it."""
         share = self.share(np.array([atom]))[:, 0]
         self.penalties = factor**2 * self.penalties + 2 * factor * step * share + step**2 * self.own_penalties[atom]
-        if self.rescales:
-            self._fitted *= factor[:, None]
-            self._fitted += np.outer(step, column)
-            np.subtract(self.targets, self._fitted, out=self.residual)
-            self._fitted_squares = np.einsum("ij,ij->i", self._fitted, self._fitted)
-        else:
-            self.residual -= np.outer(step, column)
+        self._move(step, factor, column)
         self.residual_norm = frobenius(self.residual)
         if atom not in self.places:
             self.atoms.append(atom)
@@ -166,6 +160,16 @@ class IncrementFit(Fit):
         self._steps, self._factors = grown(self._steps, t + 1), grown(self._factors, t + 1)
         self._steps[t], self._factors[t] = step, factor
         self.n_steps = t + 1
+
+    def _move(self, step: np.ndarray, factor: np.ndarray, column: np.ndarray) -> None:
+        """Let the residual follow."""
+        if self.rescales:
+            self._fitted *= factor[:, None]
+            self._fitted += np.outer(step, column)
+            np.subtract(self.centred_targets, self._fitted, out=self.residual)
+            self._fitted_squares = np.einsum("ij,ij->i", self._fitted, self._fitted)
+        else:
+            self.residual -= np.outer(step, column)
 
     @property
     def last_step(self) -> tuple[int, np.ndarray, np.ndarray]:

@@ -1,0 +1,88 @@
+"""How far scores are from targets, row by row: the loss, wrong classes, and probabilities that fit them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from kernelpursuit.losses import Loss
+
+NEWTON_STEPS = 20
+# Scores are multiplied by no more than this over their root mean square: classes that they tell apart without error
+# would ask for infinity.
+SHARPEST = 100.0
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is recorded of a fit beside its cost.
+
+    loss     the loss that is fitted; None for the squared one
+    classes  whether targets are codes of classes, so that scores can name a wrong one
+    """
+
+    loss: Loss | None = None
+    classes: bool = False
+
+    def losses(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Loss of every row; the squared one is averaged over targets. Both arrays of shape (n_targets, n_rows)."""
+        return np.square(y - scores).mean(axis=0) if self.loss is None else self.loss.value(y, scores)
+
+    def wrong(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Which rows are put in a wrong class: by the sign of one score, or by the largest of several."""
+        if len(y) == 1:
+            return (y[0] > 0) != (scores[0] > 0)
+        return y.argmax(axis=0) != scores.argmax(axis=0)
+
+    @property
+    def needs_temperature(self) -> bool:
+        """Whether scores become probabilities only by a factor that must be found."""
+        if not self.classes:
+            return False
+        return self.loss is None or self.loss.probabilities(np.zeros((1 + (self.loss.kind == "classes"), 1))) is None
+
+    def probabilities(self, scores: np.ndarray, temperature: float) -> np.ndarray:
+        """Probabilities of the classes, shape (n_classes, n_rows): the loss's own, or `softmax(temperature scores)`.
+
+        Of one score s, the classes have the scores -s and s.
+        """
+        own = None if self.loss is None else self.loss.probabilities(scores)
+        if own is not None:
+            return own
+        both = np.vstack([-scores, scores]) if len(scores) == 1 else scores
+        return softmax(temperature * both, axis=0)
+
+
+def temperature(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, start: float = 1.0) -> float:
+    """The factor t for which the probabilities `softmax(t scores)` fit the classes best, by Newton's method.
+
+    One factor, and no shift: the class with the largest score stays the most probable. Scores should be of rows that
+    were not fitted, or left out, else they are too far apart. Each class gets the benefit of one more row in doubt
+    (after Platt 1999), so that t is finite where scores tell all rows apart.
+    """
+    both = np.vstack([-scores, scores]) if len(scores) == 1 else scores
+    true = (y[0] > 0).astype(int) if len(scores) == 1 else y.argmax(axis=0)
+    root_mean_square = float(np.sqrt(np.square(both).mean()))
+    if not 0 < root_mean_square < np.inf:
+        return 1.0
+    centred = both - both.mean(axis=0)
+    doubt = 1.0 / (weights.sum() + len(both))
+    wanted = (1 - doubt) * centred[true, np.arange(len(true))]
+    highest = SHARPEST / root_mean_square
+    t = min(max(start, 0.0), highest)
+    low, high = 0.0, highest
+    for _ in range(NEWTON_STEPS):
+        p = np.exp(log_softmax(t * centred, axis=0))
+        mean = np.einsum("ij,ij->j", p, centred)
+        slope = float(weights @ (mean - wanted))
+        bend = float(weights @ (np.einsum("ij,ij->j", p, np.square(centred)) - np.square(mean)))
+        # The slope rises with t, so that its sign says on which side the minimum is.
+        low, high = (t, high) if slope < 0 else (low, t)
+        new = t - slope / bend if bend > 0 else 0.5 * (low + high)
+        new = new if low <= new <= high else 0.5 * (low + high)
+        if abs(new - t) <= 1e-6 * highest / SHARPEST:
+            return new
+        t = new
+    return t

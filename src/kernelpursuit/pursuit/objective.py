@@ -1,0 +1,90 @@
+"""A loss summed over the training rows, and the weighted square that equals it around given scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize
+
+from kernelpursuit.losses import Loss
+
+# Rows that a score has settled have next to no curvature. Below this part of the largest it is rounded up, so that a
+# row's weight never leaves the range in which an inner product can be computed.
+FLATTEST = 1e-4
+# A minimum is found when the gradient, in coordinates where the curvature is one, is this part of the root of the cost.
+CONVERGED = 1e-6
+MOST_ITERATIONS = 500
+
+
+class Objective:
+    """`sum_i s_i loss(y_i, f_i)` as a function of the scores f.
+
+    Parameters
+    ----------
+    loss : Loss
+        Resolved.
+    y : array of shape (n_targets, n_rows)
+        Targets as the loss takes them.
+    weights : array of shape (n_rows,)
+        Sample weights.
+    """
+
+    def __init__(self, loss: Loss, y: np.ndarray, weights: np.ndarray):
+        self.loss = loss
+        self.y = y
+        self.weights = weights
+
+    def value(self, scores: np.ndarray) -> float:
+        """The sum over rows."""
+        return float(self.weights @ self._checked("value", self.loss.value(self.y, scores), self.weights.shape))
+
+    def gradient(self, scores: np.ndarray) -> np.ndarray:
+        """Its derivative by every score, shape (n_targets, n_rows)."""
+        return self._checked("gradient", self.loss.gradient(self.y, scores), self.y.shape) * self.weights
+
+    def metric(self, scores: np.ndarray) -> np.ndarray:
+        """Weights of the square that equals the sum around these scores: half the curvature of every row."""
+        curvature = self._checked("curvature", self.loss.curvature(self.y, scores), self.weights.shape)
+        if (curvature < 0).any():
+            raise ValueError(f"The curvature of loss={self.loss!r} is negative; give a bound on it that is not.")
+        # Without any, every row is where the loss is least, and one square is as good as another.
+        largest = float(curvature.max()) or 1.0
+        return 0.5 * self.weights * np.maximum(curvature, FLATTEST * largest)
+
+    def _checked(self, what: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        values = np.asarray(values, dtype=np.float64)
+        if values.shape != shape:
+            raise ValueError(
+                f"The {what} of loss={self.loss!r} has shape {values.shape} where {shape} is wanted; see losses.Loss."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"The {what} of loss={self.loss!r} is NaN or infinite at finite scores; scale y, or bound the loss."
+            )
+        return values
+
+
+def descend(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, solver: str = "newton"
+) -> np.ndarray:
+    """Minimise a function of coordinates in which its curvature is about one, from a start that is close.
+
+    `solver` "newton" is limited-memory quasi-Newton, which such coordinates make Newton's method at first and better
+    after each step; "cg" is nonlinear conjugate gradients, the choice of Vincent and Bengio.
+    """
+    cost, _ = function(start)
+    if not cost > 0:
+        return start
+    method, options = {
+        "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-14, "maxfun": 2 * MOST_ITERATIONS}),
+        "cg": ("CG", {}),
+    }[solver]
+    options |= {"gtol": CONVERGED * cost**0.5, "maxiter": MOST_ITERATIONS}
+
+    def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = function(x.reshape(start.shape))
+        return value, gradient.ravel()
+
+    found = minimize(flat, start.ravel(), jac=True, method=method, options=options)
+    return found.x.reshape(start.shape) if found.fun <= cost else start
