@@ -222,7 +222,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             by_class = compute_sample_weight(self.class_weight, labels[counted > 0])
         except (ValueError, TypeError, AttributeError):
             raise ValueError(
-                f"class_weight={self.class_weight!r} is not usable; give {label: weight, ...}, 'balanced' or None."
+                f"class_weight={self.class_weight!r} is not usable; give a dict by label, 'balanced' or None."
             ) from None
         full = np.zeros(len(labels))
         full[counted > 0] = by_class
