@@ -29,7 +29,7 @@ VARIANTS: dict[str, tuple[presets.Preset, dict[str, Any]]] = {
     "mrx, never refitted": (presets.mrx, {"update": MinRes(refit=False)}),
     "sparse_gp_kappa, refitted": (presets.sparse_gp_kappa, {"update": "orthogonal"}),
 }
-SYSTEMS = {preset.name: (preset, {}) for preset in presets.ALL} | VARIANTS
+SYSTEMS = {preset.name: (preset, {}) for preset in presets.ALL if preset is not presets.kmp_tanh} | VARIANTS
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The systems of the five papers, each as one configuration of `KernelPursuitRegressor`.
+"""The systems of the five papers, each as one configuration of an estimator.
 
 A preset is called like a class and returns an estimator that is not yet fitted; keyword arguments override what it
 sets. Printed, it says in one line what it is.
@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from kernelpursuit.estimators import KernelPursuitRegressor
+from kernelpursuit.estimators import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.losses import SquaredTanh
 from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise
 
 AS_PRINTED: dict[str, Any] = {"fit_intercept": False, "candidates": "all", "stop": "max"}
@@ -40,21 +42,24 @@ class Preset:
         Where it is from.
     settings : mapping
         Parameters of the estimator that make it that system.
+    estimator : class
+        What it is a configuration of.
     """
 
     name: str
     summary: str
     source: str
     settings: Mapping[str, Any]
+    estimator: type[BaseKernelPursuit] = KernelPursuitRegressor
 
     @property
     def __name__(self) -> str:
         """The name, as a function has it."""
         return self.name
 
-    def __call__(self, **params: Any) -> KernelPursuitRegressor:
+    def __call__(self, **params: Any) -> Any:
         """Return the estimator, unfitted; keyword arguments override the preset's settings."""
-        return KernelPursuitRegressor(**{**AS_PRINTED, **self.settings, **params})
+        return self.estimator(**{**AS_PRINTED, **self.settings, **params})
 
     def __repr__(self) -> str:
         """Say in one line what the system is and what makes it so."""
@@ -62,8 +67,14 @@ class Preset:
         return f"{self.name}: {self.summary} ({self.source}): {settings}"
 
 
-def _preset(name: str, summary: str, source: str, **settings: Any) -> Preset:
-    return Preset(name, summary, source, MappingProxyType(settings))
+def _preset(
+    name: str,
+    summary: str,
+    source: str,
+    estimator: type[BaseKernelPursuit] = KernelPursuitRegressor,
+    **settings: Any,
+) -> Preset:
+    return Preset(name, summary, source, MappingProxyType(settings), estimator)
 
 
 kmp_basic = _preset(
@@ -88,6 +99,16 @@ kmp_prefit = _preset(
     "Vincent and Bengio figure 3",
     selection="gain",
     update=Orthogonal(),
+    penalty=None,
+)
+kmp_tanh = _preset(
+    "kmp_tanh",
+    "matching pursuit with back-fitting under the squared loss after tanh, for classes",
+    "Vincent and Bengio figure 4 and section 3.2",
+    estimator=KernelPursuitClassifier,
+    selection="correlation",
+    update=Stagewise(refit_every=1, solver="cg"),
+    loss=SquaredTanh(),
     penalty=None,
 )
 greedy_qr = _preset(
@@ -207,6 +228,7 @@ ALL: tuple[Preset, ...] = (
     kmp_basic,
     kmp_backfit,
     kmp_prefit,
+    kmp_tanh,
     greedy_qr,
     greedy_qr_exchange,
     mrx,

@@ -9,9 +9,10 @@ from test_answered import ZOO, freeze, plain
 from kernelpursuit import presets
 from kernelpursuit.kernels import RBF
 
-NAMES = [preset.name for preset in presets.ALL]
+# Those that fit numbers; the classifier has bad input of its own.
+NAMES = [preset.name for preset in presets.ALL if preset is not presets.kmp_tanh]
 REPEATING = ("kmp_basic", "sparse_gp_greedy", "sparse_gp_kappa")
-BY_NAME = {preset.name: preset for preset in presets.ALL}
+BY_NAME = {name: getattr(presets, name) for name in NAMES}
 
 
 def nearly_copies():

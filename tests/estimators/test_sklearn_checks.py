@@ -7,7 +7,7 @@ import sys
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from kernelpursuit import KernelPursuitRegressor, presets
+from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, presets
 from kernelpursuit.updates import Stagewise
 
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
@@ -42,14 +42,37 @@ CONFIGURATIONS = [
     *((dict(preset(max_atoms=15).get_params()), contradicted) for preset, contradicted in PRESETS),
 ]
 
+# Few atoms: most of the time is spent in hundreds of small fits.
+CLASSIFIERS = [
+    ({"max_atoms": 3}, ()),
+    ({"loss": "squared", "max_atoms": 10}, ()),
+    ({"multi_class": "ovr", "max_atoms": 2}, ()),
+    ({"loss": "tanh", "update": "stagewise", "stop": "max", "max_atoms": 5}, ()),
+    ({"loss": "squared_hinge", "stop": "loo-error", "max_atoms": 2}, ()),
+    ({"loss": "softmax", "max_atoms": 3}, ()),
+    ({"loss": "exponential", "max_atoms": 2}, ()),
+    ({"class_weight": "balanced", "max_atoms": 2}, ()),
+    # All atoms are kept, so that their number is no other width of X that a check expects to be refused.
+    ({"kernel": "precomputed", "stop": "max", "max_atoms": 4}, ("check_nonsquare_error",)),
+    ({"selection": "correlation", "max_atoms": 2}, ()),
+    ({"penalty": "rkhs", "max_atoms": 2}, ()),
+]
+ESTIMATORS = [
+    *(
+        (f"{number}", KernelPursuitRegressor(**given), not_for)
+        for number, (given, not_for) in enumerate(CONFIGURATIONS)
+    ),
+    *((f"classifier {n}", KernelPursuitClassifier(**given), not_for) for n, (given, not_for) in enumerate(CLASSIFIERS)),
+]
+
 # Skipped by scikit-learn unless SCIPY_ARRAY_API was set before SciPy was imported: it gets its own process.
 NEEDS_ARRAY_API = "check_array_api_input"
 
 
 def checks(array_api):
-    """Yield (configuration number, estimator, check, name of the check)."""
-    for number, (parameters, contradicted) in enumerate(CONFIGURATIONS):
-        for estimator, check in estimator_checks_generator(KernelPursuitRegressor(**parameters), mark=None):
+    """Yield (number of the configuration, estimator, check, name of the check)."""
+    for number, configured, contradicted in ESTIMATORS:
+        for estimator, check in estimator_checks_generator(configured, mark=None):
             name = getattr(check, "func", check).__name__
             if name not in contradicted and (name == NEEDS_ARRAY_API) == array_api:
                 yield number, estimator, check, name
@@ -72,7 +95,7 @@ def test_array_api_check():
         check=False,
     )
     assert outcome.returncode == 0, outcome.stderr
-    assert int(outcome.stdout) >= len(CONFIGURATIONS)
+    assert int(outcome.stdout) >= len(ESTIMATORS)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,8 @@ def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         raise ValueError(
             "fit_intercept=True is not covered by the bounds; fit centred targets with fit_intercept=False."
         )
+    if hasattr(model, "classes_") or model.path_.loss != "squared":
+        raise ValueError("The bounds are about squared errors of a regressor; fit KernelPursuitRegressor to numbers.")
     if fitted_with(model, "truncate") is not None:
         raise ValueError("truncate is not covered by the bounds, which are for the sum of kernels; fit without it.")
     X, y = _check_arrays(model, X, y)

@@ -13,6 +13,7 @@ import numpy as np
 
 from kernelpursuit import _native
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.dictionary.base import tiles
 
 # Below this many values the whole dictionary is scored in float64: it is small enough to be fast anyway.
 FLOAT64_UP_TO = 8_000_000
@@ -77,7 +78,8 @@ class Engine:
 
     def reweight(self, weights: np.ndarray) -> None:
         """Give the rows other weights; values that are kept stay, since they do not have them in."""
-        self.weights, self._root, self._sqnorms = weights, np.sqrt(weights), None
+        self.weights, self._root = weights, np.sqrt(weights)
+        self._sqnorms = None if self._kept is None else self._sqnorms_again()
 
     @property
     def is_weighted(self) -> bool:
@@ -160,12 +162,30 @@ class Engine:
             low, high = FLOAT32_RANGE
             if dtype == tried[-1] or (np.isfinite(sqnorms).all() and size.min() > low and size.max() < high):
                 break
+        self._sqnorms, self._dtype = self._with_nugget(sqnorms), np.dtype(dtype)
+
+    def _with_nugget(self, sqnorms: np.ndarray) -> np.ndarray:
+        """Squared norms with what the nugget adds to them; all must be finite."""
         if self.nugget:
             own_weights = self.weights[self.dictionary.training_rows]
             with np.errstate(over="ignore", invalid="ignore"):
                 sqnorms = sqnorms + own_weights * self.nugget * (2 * self.dictionary.own_values() + self.nugget)
         require_finite(sqnorms)
-        self._sqnorms, self._dtype = sqnorms, np.dtype(dtype)
+        return sqnorms
+
+    def _sqnorms_again(self) -> np.ndarray:
+        """Squared norms under other weights: from the values that are kept, and the rest by the same arithmetic."""
+        assert self._kept is not None
+        assert self._dtype is not None
+        out, weights = np.empty(self.n_atoms), self.weights[None]
+        for tile in tiles(self.n_atoms, self.n_rows * self._dtype.itemsize):
+            values = self._kept[tile]
+            if tile.stop > self.n_kept:
+                # Of a tile that is kept in part, all is evaluated: it is the same to the last bit.
+                atoms = np.arange(tile.start, tile.stop)
+                values = self.dictionary.block(self._rows, atoms, self._dtype, self.n_threads)
+            out[tile] = _native.stored_rmatvec(np.square(values), weights, n_threads=self.n_threads)[0]
+        return self._with_nugget(out)
 
     def _keep(self) -> None:
         """Keep as many atoms as fit the budget."""

@@ -31,6 +31,7 @@ from kernelpursuit.pursuit import (
     resolve_threads,
     run_pursuit,
 )
+from kernelpursuit.pursuit.system import require_known
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import as_update
 
@@ -165,7 +166,8 @@ class BaseKernelPursuit(BaseEstimator):
             return None
         X, y, weights = given
         with one_sentence("Validation's X"):
-            return validate_data(self, X, reset=False, **ROWS), self._encoded(y), weights
+            X = validate_data(self, X, reset=False, **ROWS)
+        return X, self._encoded(y), weights
 
     def _encoded(self, y: Any) -> Any:
         """Targets of held-out rows as the fit takes them."""
@@ -214,6 +216,7 @@ class BaseKernelPursuit(BaseEstimator):
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
         rule = as_rule(rule)
+        require_known(rule, as_update(self.update), self._measure.loss)
         model = copy.copy(self)
         model.path_ = self._path_for(rule)
         return model._keep(model.path_.check_size(rule.choose(model.path_)), rule.explain(model.path_))

@@ -16,6 +16,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from kernelpursuit.kernels import Kernel
+from kernelpursuit.losses import Loss
 from kernelpursuit.updates import Update
 
 #: How rows are validated, in `fit` and in `predict`.
@@ -30,7 +31,11 @@ def one_sentence(name: str) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         words = re.sub(r"array=.*?\.(?= Reshape)", "", " ".join(str(error).split()))
         words = " ".join(re.sub(r"\[[^\]]{80,}\]", "", words).split())
-        if words.startswith(f"Input {name} contains"):
+        words = re.sub(r"(Complex data not supported).*", r"\1; give real numbers", words)
+        words = re.sub(r"(Unknown label type: [\w-]+)\..*", r"\1; use a regressor, or give labels", words)
+        mixed = r"labels of the types \1 and \2 cannot be sorted; give labels of one type"
+        words = re.sub(r"'<' not supported between instances of '(\w+)' and '(\w+)'", mixed, words)
+        if re.match(r"Input (\S+ )*?contains", words):
             words = words.partition(". ")[0].rstrip(".") + "; drop or fill those rows first"
         kind = ValueError if isinstance(error, ValueError) else TypeError
         raise kind(f"{name} is not usable: {words.rstrip('.')}.") from None
@@ -74,7 +79,7 @@ def is_plain(value: Any) -> bool:
     """Whether a setting is compared by what it holds, and not by which object it is."""
     if isinstance(value, (list, tuple)):
         return all(map(is_plain, value))
-    return value is None or isinstance(value, (str, numbers.Number, np.ndarray, np.bool_, Kernel, Update))
+    return value is None or isinstance(value, (str, numbers.Number, np.ndarray, np.bool_, Kernel, Update, Loss))
 
 
 def same_settings(first: Any, second: Any) -> bool:

@@ -8,12 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import log_expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, column_or_1d, compute_sample_weight
+from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_option
+from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, one_sentence
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
@@ -49,7 +51,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, by which the weights of their rows are multiplied; "balanced" gives all classes the same
         sum.
-    fit_intercept, memory_budget, warm_start, random_state, n_jobs, verbose
+    fit_intercept : bool, default=True
+        Whether to fit a constant. With `loss="doom2"` there is none in any case: that loss falls forever, and a
+        constant would run away to the larger class.
+    memory_budget, warm_start, random_state, n_jobs, verbose
         As for `KernelPursuitRegressor`.
 
     Attributes
@@ -176,6 +181,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """
         before = dict(self.__dict__)
         try:
+            if isinstance(getattr(self, "path_", None), list):
+                # One path cannot go on from those of several classes, nor keep their models.
+                for name in ("estimators_", "_fitted_on"):
+                    self.__dict__.pop(name, None)
             if y is None:
                 raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
             with one_sentence("X"):
@@ -186,7 +195,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             self.classes_ = np.unique(seen)
             if len(self.classes_) < 2:
                 raise ValueError(
-                    f"y holds one class only, {self.classes_[0]!r} (rows of weight 0 do not count); "
+                    f"y holds one class only, {self.classes_.tolist()[0]!r} (rows of weight 0 do not count); "
                     "give rows of at least two classes."
                 )
             if weights is not None and len(self.classes_) < len(np.unique(labels)):
@@ -218,12 +227,23 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         if self.class_weight is None:
             return weights
         counted = np.ones(len(labels)) if weights is None else weights
-        try:
-            by_class = compute_sample_weight(self.class_weight, labels[counted > 0])
-        except (ValueError, TypeError, AttributeError):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} is not usable; give a dict by label, 'balanced' or None."
-            ) from None
+        known, which = np.unique(labels[counted > 0], return_inverse=True)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            sums = np.bincount(which, weights=counted[counted > 0])
+            by_class = (sums.sum() / (len(known) * sums))[which]
+        else:
+            try:
+                by_label = {label: float(self.class_weight[label]) for label in self.class_weight}
+            except (ValueError, TypeError, LookupError):
+                raise ValueError(
+                    f"class_weight={self.class_weight!r} is not usable; give a dict by label, 'balanced' or None."
+                ) from None
+            # A fold may lack a class, but where y has none of them, they are other labels.
+            if by_label and not any(label in by_label for label in known.tolist()):
+                raise ValueError(
+                    f"class_weight={self.class_weight!r} names no label that y holds; use the labels of y."
+                )
+            by_class = np.array([by_label.get(label, 1.0) for label in known.tolist()])[which]
         full = np.zeros(len(labels))
         full[counted > 0] = by_class
         return check_weights(full * counted, len(labels), "class_weight")
@@ -246,29 +266,35 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     def _encoded(self, y: Any) -> np.ndarray:
         """Labels of held-out rows as codes; each must have been seen."""
-        labels = column_or_1d(y)
+        with one_sentence("Validation's y"):
+            labels = column_or_1d(y)
         unseen = np.setdiff1d(labels, self.classes_)
         if len(unseen):
             raise ValueError(
-                f"Validation's y holds the label {unseen[0]!r}, which no training row has; leave such rows out."
+                f"Validation's y holds the label {unseen.tolist()[0]!r}, which no training row has; "
+                "leave such rows out."
             )
         return self._codes(labels)
 
     def _fit_each(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, callback: Any) -> Self:
         """Fit a model of its own for each class against the rest."""
         rule = as_rule(self.stop)
-        if self.loss != "log" and as_loss(self.loss).kind == "classes":
+        if self.loss != "log" and self._resolve_loss().kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
-        if rule.validation_set() is not None:
-            raise ValueError(
-                "multi_class='ovr' holds rows out by itself; give Validation a fraction in place of X and y."
-            )
+        self._refuse_given_rows(rule)
         self.estimators_ = []
         for label in self.classes_:
             params = {**self.get_params(deep=False), "class_weight": None, "multi_class": "shared"}
             one = type(self)(**params).fit(X, labels == label, weights, callback=callback)
             self.estimators_.append(one)
         return self._gather()
+
+    @staticmethod
+    def _refuse_given_rows(rule: Any) -> None:
+        if rule.validation_set() is not None:
+            raise ValueError(
+                "multi_class='ovr' holds rows out by itself; give Validation a fraction in place of X and y."
+            )
 
     def _gather(self) -> Self:
         """Put the models of all classes together: their distinct atoms, and weights that are zero for most."""
@@ -303,7 +329,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
-        return self._each(lambda one: one.select(rule)) if self._is_ovr else super().select(rule)
+        if not self._is_ovr:
+            return super().select(rule)
+        self._refuse_given_rows(as_rule(rule))
+        return self._each(lambda one: one.select(rule))
 
     def _each(self, change: Any) -> Self:
         model = copy.copy(self)
@@ -330,8 +359,19 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     def _rows_to_predict(self, X: Any) -> Any:
         if not self._is_ovr:
             return self._check_rows(X, self.n_atoms_)
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        precomputed = isinstance(self.estimators_[0]._path_atoms, Precomputed)
         with one_sentence("X"):
-            return validate_data(self, X, reset=False, **ROWS)
+            if not (precomputed and len(shape) == 2 and shape[1] == self.n_atoms_ != self.n_features_in_):
+                return validate_data(self, X, reset=False, **ROWS)
+            picked = check_array(X, ensure_min_features=0, **ROWS)
+        # The classes' own models take all columns: the others are not looked at.
+        place = sp.csr_array(
+            (np.ones(self.n_atoms_), self.center_indices_, np.arange(self.n_atoms_ + 1)),
+            shape=(self.n_atoms_, self.n_features_in_),
+            dtype=picked.dtype,
+        )
+        return picked @ place
 
     def _decision(self, X: Any) -> np.ndarray:
         """Scores of the model, or of each class's own."""
@@ -376,15 +416,21 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         check_is_fitted(self)
         X = self._rows_to_predict(X)
         if self._is_ovr:
-            p = np.column_stack([one._probabilities(one._decision(X))[:, 1] for one in self.estimators_])
-            p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            # One factor for all classes, so that the largest score stays the most probable; in logarithms, so that
+            # rows add up to one where every class is next to impossible.
+            factor = float(np.median([one._factor for one in self.estimators_]))
+            p = softmax(log_expit(2 * factor * self._decision(X)), axis=1)
         else:
             p = self._probabilities(self._decision(X))
         return p.astype(np.float32) if X.dtype == np.float32 else p
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        temperature = 1.0 if self.path_.temperature is None else float(self.path_.temperature[self._n_steps])
-        return self._measure.probabilities(scores.T, temperature).T
+        return self._measure.probabilities(scores.T, self._factor).T
+
+    @property
+    def _factor(self) -> float:
+        """What scores are multiplied by before they become probabilities."""
+        return 1.0 if self.path_.temperature is None else float(self.path_.temperature[self._n_steps])
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of `predict_proba`."""

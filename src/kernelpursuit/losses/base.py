@@ -44,6 +44,9 @@ class Loss:
     #: "margin": targets are -1 or +1, and the loss is a sum over outputs. "real": targets are numbers, and the loss
     #: is a sum over outputs. "classes": targets are 1 in the output of their class and 0 in the others.
     kind: ClassVar[str] = "real"
+    #: Whether some constant score is best whatever the targets. A loss that falls to a bound forever has none where
+    #: classes differ in number; models are then fitted without an intercept, which would run away from the atoms.
+    has_constant: ClassVar[bool] = True
 
     def check_targets(self, y: np.ndarray) -> None:
         """Refuse targets for which the loss is not defined."""

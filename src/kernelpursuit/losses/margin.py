@@ -169,6 +169,7 @@ class DoomII(MarginLoss):
     """
 
     name = "doom2"
+    has_constant = False
 
     def cost(self, m: np.ndarray) -> np.ndarray:
         """Loss at margin m."""

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from kernelpursuit.dictionary import Precomputed, as_dictionary
 from kernelpursuit.plotting.parts import (
     BLUE,
     ORANGE,
     best_of,
+    feature_names,
     figure_and_axes,
+    frame_like,
+    in_input_space,
     kernel_model,
     tidy,
 )
@@ -90,11 +92,11 @@ class FitDisplay:
         >>> display = FitDisplay.from_estimator(model, X, y)
         """
         estimator = best_of(estimator)
+        if hasattr(kernel_model(estimator), "classes_"):
+            raise ValueError("FitDisplay draws numbers, not classes; use DecisionDisplay for a classifier.")
 
         def predict(rows: np.ndarray, **options: Any) -> Any:
-            # A model that was fitted on a frame wants to see its column names again.
-            named = type(X)({name: rows[:, j] for j, name in enumerate(X.columns)}) if hasattr(X, "columns") else rows
-            return estimator.predict(named, **options)
+            return estimator.predict(frame_like(X, rows), **options)
 
         def pick(values: Any) -> np.ndarray:
             values = np.asarray(values, dtype=np.float64)
@@ -110,9 +112,9 @@ class FitDisplay:
             axes=[],
             values=None,
             std=None,
-            centers=_centers(estimator) if drawable else None,
+            centers=in_input_space(estimator, kernel_model(estimator).centers_) if drawable else None,
             center_values=None,
-            names=_names(X, n_features),
+            names=feature_names(X, n_features),
         )
         if drawable:
             n_points = CURVE_POINTS if n_features == 1 else SURFACE_POINTS
@@ -179,24 +181,3 @@ class FitDisplay:
         ax.set(xlabel="target", ylabel="prediction")
         tidy(ax)
         ax.legend(frameon=False, fontsize="small", loc="upper left")
-
-
-def _centers(estimator: Any) -> np.ndarray | None:
-    """Centres in the space of the estimator's own input; None where there are none to show."""
-    centers = kernel_model(estimator).centers_
-    if centers is None:
-        return None
-    centers = np.asarray(centers.toarray() if hasattr(centers, "toarray") else centers, dtype=np.float64)
-    centers = centers[np.isfinite(centers).all(axis=1)]
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        before = estimator[:-1]
-        if not hasattr(before, "inverse_transform"):
-            return None
-        centers = before.inverse_transform(centers) if len(centers) else centers
-    return np.asarray(centers)
-
-
-def _names(X: Any, n_features: int) -> list[str]:
-    if hasattr(X, "columns"):
-        return [str(name) for name in X.columns]
-    return ["x"] if n_features == 1 else [f"x{j + 1}" for j in range(n_features)]

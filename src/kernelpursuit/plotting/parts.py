@@ -9,6 +9,8 @@ from sklearn.pipeline import Pipeline
 
 # Okabe and Ito's palette, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#7F7F7F"
+# Colours of classes, in their order.
+CLASS_COLOURS = (BLUE, ORANGE, GREEN, "#AA4499", "#8C6D00", "#3AA0D8", "#882255", "#444444")
 
 
 def best_of(estimator: Any) -> Any:
@@ -22,6 +24,38 @@ def kernel_model(estimator: Any) -> Any:
     if not hasattr(model, "path_"):
         raise ValueError(f"{type(model).__name__} has no path to draw; give a fitted kernelpursuit estimator.")
     return model
+
+
+def in_input_space(estimator: Any, centers: Any) -> np.ndarray | None:
+    """Return centres in the space of the estimator's own input; None where a pipeline does not lead back."""
+    if centers is None:
+        return None
+    centers = np.asarray(centers.toarray() if hasattr(centers, "toarray") else centers, dtype=np.float64)
+    centers = centers[np.isfinite(centers).all(axis=1)]
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        before = estimator[:-1]
+        if not hasattr(before, "inverse_transform"):
+            return None
+        centers = before.inverse_transform(centers) if len(centers) else centers
+    return np.asarray(centers)
+
+
+def frame_like(X: Any, rows: np.ndarray) -> Any:
+    """Return rows as a frame with the columns of `X`, if that is one: models want to see their names again."""
+    return type(X)({name: rows[:, j] for j, name in enumerate(X.columns)}) if hasattr(X, "columns") else rows
+
+
+def feature_names(X: Any, n_features: int) -> list[str]:
+    """Names of the columns of a frame; x, or x1, x2, ..., for others."""
+    if hasattr(X, "columns"):
+        return [str(name) for name in X.columns]
+    return ["x"] if n_features == 1 else [f"x{j + 1}" for j in range(n_features)]
+
+
+def mixed_with_white(colour: str, strength: float) -> np.ndarray:
+    """Red, green and blue from 0 to 1 of a colour "#RRGGBB" that is thinned with white."""
+    full = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return 1 - strength * (1 - full)
 
 
 def figure_and_axes(ax: Any) -> tuple[Any, Any]:

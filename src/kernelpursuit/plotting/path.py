@@ -26,7 +26,8 @@ from kernelpursuit.stopping import Loo, OneSE, count_atoms, tell_size
 class PathDisplay:
     """Errors of the models along a path against their number of atoms.
 
-    All errors are roots of mean squares over rows and targets, in the unit of the target.
+    Errors are roots of mean squares over rows and targets, in the unit of the target; under another loss than the
+    squared one, its mean over rows.
 
     Attributes
     ----------
@@ -47,6 +48,8 @@ class PathDisplay:
         Number of atoms kept, and of steps where that differs, in words.
     counts_steps : bool
         Whether steps and atoms differ anywhere on the path.
+    error_name : str
+        What the errors are.
     """
 
     k: np.ndarray
@@ -59,6 +62,7 @@ class PathDisplay:
     one_se: int | None
     kept_size: str = ""
     counts_steps: bool = False
+    error_name: str = "root mean squared error"
     ax_: Any = field(default=None, repr=False)
     figure_: Any = field(default=None, repr=False)
 
@@ -82,14 +86,18 @@ class PathDisplay:
         )
         if kept is None:
             kept = path.n_steps if path.loo is None else Loo().choose(path)
+        is_squared = path.loss == "squared"
+        in_units = np.sqrt if is_squared else np.asarray
+        training = np.square(path.residual_norm) / (path.total_weight * (path.n_targets if is_squared else 1))
         return cls(
             k=np.arange(path.n_steps + 1),
-            loo=np.sqrt(loo),
-            # Where the band reaches down to zero, it ends at a tenth of the error: the axis is logarithmic.
-            loo_low=np.sqrt(np.maximum(loo - se, 0.01 * loo)),
-            loo_high=np.sqrt(loo + se),
-            training=path.residual_norm / np.sqrt(path.total_weight * path.n_targets),
-            validation=None if path.validation is None else np.sqrt(path.validation),
+            loo=in_units(loo),
+            # Where the band reaches down to zero, it ends at a part of the error: the axis is logarithmic.
+            loo_low=in_units(np.maximum(loo - se, 0.01 * loo)),
+            loo_high=in_units(loo + se),
+            training=in_units(training),
+            validation=None if path.validation is None else in_units(path.validation),
+            error_name="root mean squared error" if is_squared else f"mean {path.loss} loss",
             kept=path.check_size(kept),
             one_se=None if path.loo is None else OneSE().choose(path),
             kept_size=tell_size(path, path.check_size(kept)),
@@ -102,7 +110,7 @@ class PathDisplay:
 
         Parameters
         ----------
-        estimator : fitted KernelPursuitRegressor
+        estimator : fitted KernelPursuitRegressor or KernelPursuitClassifier
             The model, or a pipeline or search around it.
         ax : matplotlib axes, optional
             Where to draw; by default new axes.
@@ -116,6 +124,8 @@ class PathDisplay:
         >>> display = PathDisplay.from_estimator(model)
         """
         model = kernel_model(best_of(estimator))
+        if isinstance(model.path_, list):
+            raise ValueError("multi_class='ovr' has a path for each class; draw one of estimators_.")
         return cls.from_path(model.path_, kept=model._n_steps, ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -136,7 +146,7 @@ class PathDisplay:
         if np.nanmin(shown) > 1e-9 * np.nanmax(shown):
             ax.set_yscale("log")
             plain_ticks(ax)
-        ax.set(xlabel="number of steps" if self.counts_steps else "number of atoms", ylabel="root mean squared error")
+        ax.set(xlabel="number of steps" if self.counts_steps else "number of atoms", ylabel=self.error_name)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(x=0.02)
         tidy(ax)

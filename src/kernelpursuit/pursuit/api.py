@@ -316,7 +316,7 @@ def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n
         n_threads=n_threads,
     )
     fit = start_fit(settings.update, engine, problem, penalty, max_atoms)
-    measure = Measure(problem.loss, settings.classes)
+    measure = Measure(None if isinstance(problem.loss, Squared) else problem.loss, settings.classes)
     monitor = None
     if problem.held_out is not None:
         monitor = Monitor(problem, measure, n_threads)

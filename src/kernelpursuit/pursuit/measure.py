@@ -28,7 +28,9 @@ class Measure:
 
     def losses(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Loss of every row; the squared one is averaged over targets. Both arrays of shape (n_targets, n_rows)."""
-        return np.square(y - scores).mean(axis=0) if self.loss is None else self.loss.value(y, scores)
+        if self.loss is None:
+            return np.square(y - scores).mean(axis=0)
+        return checked_value(self.loss, "value", self.loss.value(y, scores), scores.shape[1:])
 
     def wrong(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Which rows are put in a wrong class: by the sign of one score, or by the largest of several."""
@@ -53,6 +55,20 @@ class Measure:
             return own
         both = np.vstack([-scores, scores]) if len(scores) == 1 else scores
         return softmax(temperature * both, axis=0)
+
+
+def checked_value(loss: Loss, what: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """What a loss has returned, in a sentence refused where it is no array of finite numbers of the right shape."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != shape:
+        raise ValueError(
+            f"The {what} of loss={loss!r} has shape {values.shape} where {shape} is wanted; see losses.Loss."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"The {what} of loss={loss!r} is NaN or infinite at finite scores; scale y, or bound the loss."
+        )
+    return values
 
 
 def temperature(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, start: float = 1.0) -> float:
@@ -82,7 +98,7 @@ def temperature(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, start: f
         low, high = (t, high) if slope < 0 else (low, t)
         new = t - slope / bend if bend > 0 else 0.5 * (low + high)
         new = new if low <= new <= high else 0.5 * (low + high)
-        if abs(new - t) <= 1e-6 * highest / SHARPEST:
+        if abs(new - t) <= 1e-12 * highest / SHARPEST:
             return new
         t = new
     return t

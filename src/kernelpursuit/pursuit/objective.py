@@ -8,12 +8,15 @@ import numpy as np
 from scipy.optimize import minimize
 
 from kernelpursuit.losses import Loss
+from kernelpursuit.pursuit.measure import checked_value
 
 # Rows that a score has settled have next to no curvature. Below this part of the largest it is rounded up, so that a
 # row's weight never leaves the range in which an inner product can be computed.
 FLATTEST = 1e-4
 # A minimum is found when the gradient, in coordinates where the curvature is one, is this part of the root of the cost.
 CONVERGED = 1e-6
+# The same for the model that is kept.
+SETTLED = 1e-7
 MOST_ITERATIONS = 500
 
 
@@ -53,38 +56,34 @@ class Objective:
         return 0.5 * self.weights * np.maximum(curvature, FLATTEST * largest)
 
     def _checked(self, what: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        values = np.asarray(values, dtype=np.float64)
-        if values.shape != shape:
-            raise ValueError(
-                f"The {what} of loss={self.loss!r} has shape {values.shape} where {shape} is wanted; see losses.Loss."
-            )
-        if not np.isfinite(values).all():
-            raise ValueError(
-                f"The {what} of loss={self.loss!r} is NaN or infinite at finite scores; scale y, or bound the loss."
-            )
-        return values
+        return checked_value(self.loss, what, values, shape)
 
 
 def descend(
-    function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, solver: str = "newton"
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    solver: str = "newton",
+    converged: float = CONVERGED,
 ) -> np.ndarray:
     """Minimise a function of coordinates in which its curvature is about one, from a start that is close.
 
     `solver` "newton" is limited-memory quasi-Newton, which such coordinates make Newton's method at first and better
     after each step; "cg" is nonlinear conjugate gradients, the choice of Vincent and Bengio.
     """
-    cost, _ = function(start)
-    if not cost > 0:
+    cost, slope = function(start)
+    # All is measured in this, so that the units of the targets do not matter; a loss may be negative.
+    size = max(abs(cost) ** 0.5, float(np.abs(slope).max(initial=0.0)))
+    if not size > 0:
         return start
     method, options = {
-        "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-14, "maxfun": 2 * MOST_ITERATIONS}),
+        "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-15, "maxfun": 2 * MOST_ITERATIONS}),
         "cg": ("CG", {}),
     }[solver]
-    options |= {"gtol": CONVERGED * cost**0.5, "maxiter": MOST_ITERATIONS}
+    options |= {"gtol": converged, "maxiter": MOST_ITERATIONS}
 
     def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = function(x.reshape(start.shape))
-        return value, gradient.ravel()
+        value, gradient = function(size * x.reshape(start.shape))
+        return value / size**2, gradient.ravel() / size
 
-    found = minimize(flat, start.ravel(), jac=True, method=method, options=options)
-    return found.x.reshape(start.shape) if found.fun <= cost else start
+    found = minimize(flat, start.ravel() / size, jac=True, method=method, options=options)
+    return size * found.x.reshape(start.shape) if found.fun * size**2 <= cost else start

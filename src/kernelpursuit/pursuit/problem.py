@@ -155,7 +155,7 @@ def pose(
         targets=targets,
         scale=scale,
         loss=loss,
-        intercept=fit_intercept,
+        intercept=fit_intercept and (loss is None or loss.has_constant),
         always=None if always is None else always.resolve(X, gamma),
         held_out=held_out,
         n_looked_at=n_looked_at,

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelpursuit._validate import check_flag, check_option
 from kernelpursuit.engine import Engine
-from kernelpursuit.losses import Loss
+from kernelpursuit.losses import Loss, Squared
 from kernelpursuit.pursuit.fits import (
     Fit,
     LossFit,
@@ -73,15 +73,16 @@ def _check_loss(settings: Settings, name: str) -> None:
 
 def require_known(rule: StoppingRule, update: Update, loss: Loss | None) -> None:
     """Refuse a rule that needs the leave-one-out error where it has no closed form, or squared residuals."""
-    if loss is not None and not rule.for_any_loss:
+    if loss is not None and not isinstance(loss, Squared) and not rule.for_any_loss:
         raise ValueError(
             f"stop={rule.name!r} is about squared residuals, but loss={loss.name!r}; use stop='loo', 'one-se', "
             "'validation', 'cv' or 'max'."
         )
     if rule.needs_loo and not isinstance(update, Orthogonal):
+        others = "'validation', 'cv' or 'max'" if loss is not None else "'mdl', 'validation', 'cv' or 'max'"
         raise ValueError(
             f"stop={rule.name!r} needs the leave-one-out error, which has a closed form only with update='orthogonal'; "
-            "use stop='mdl', 'validation', 'cv' or 'max'."
+            f"use stop={others}."
         )
 
 
@@ -95,6 +96,7 @@ def start_fit(update: Update, engine: Engine, problem: Problem, penalty: Penalty
     fixed = problem.fixed_values(problem.X)
     if problem.loss is not None:
         objective = Objective(problem.loss, problem.targets, problem.sample_weights)
+        objective.value(np.zeros(problem.targets.shape))  # a loss of a wrong shape is told before it is searched
         start = np.zeros(len(problem.targets))
         if problem.intercept:
             start = problem.loss.start(problem.targets, problem.sample_weights)

@@ -23,7 +23,7 @@ class _LooRule(LeastRule):
         if path.loo is None:
             raise ValueError(
                 f"stop={self.name!r} needs the leave-one-out error, which only update='orthogonal' has; "
-                "fit with that, or use stop='mdl', 'validation' or 'cv'."
+                "fit with that, or use stop='validation' or 'cv'."
             )
         return path.loo
 

@@ -15,12 +15,16 @@ from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.fits.base import Outcome, Shortlist, frobenius
 from kernelpursuit.pursuit.fits.orthogonal import OrthogonalFit
 from kernelpursuit.pursuit.models import Explicit, Factor
-from kernelpursuit.pursuit.objective import Objective, descend
+from kernelpursuit.pursuit.objective import CONVERGED, SETTLED, Objective, descend
 from kernelpursuit.pursuit.penalty import Penalty
 from kernelpursuit.updates import Orthogonal
 
-# The metric stays as it is where no row's weight would change by more than this part.
+# The metric stays as it is where no row's weight would change by more than this part. A new one costs the scores a
+# pass over the dictionary for every direction that there is: where that is more than so many products, it also stays
+# until the model has grown by this factor.
 SAME_METRIC = 1e-3
+CHEAP = 2e8
+GROWN = 2.0
 # refit_every="auto": a refit for every so many atoms that the model has.
 ATOMS_PER_STEP = 8
 
@@ -66,7 +70,8 @@ class LossFit(OrthogonalFit):
         self.update = update
         self.n_metrics = 0
         self.n_refits = 0
-        self._refits: list[int] = []  # steps after which there was one
+        self._metric_of = 0  # steps that the model had when the metric was taken
+        self._refitted_at = 0  # steps that it had when all was refitted
         self._refitted = np.zeros((0, self.n_targets))  # coordinates that the last refit found
         self._places: list[np.ndarray] = []
         self._weights: list[np.ndarray] = []
@@ -103,14 +108,14 @@ class LossFit(OrthogonalFit):
         outcome = super().add(shortlist, k)
         if outcome is Outcome.ADDED:
             self._loss_sum = self.objective.value(self.scores())
-            if self.n_steps >= self._refits[-1] + self._steps_between() or not self.cost() <= before:
+            if self.n_steps >= self._refitted_at + self._steps_between() or not self.cost() <= before:
                 self.refit()
             self._write()
         return outcome
 
     def _steps_between(self) -> int:
         every = self.update.refit_every
-        return max(1, self._refits[-1] // ATOMS_PER_STEP) if every == "auto" else int(every)
+        return max(1, self._refitted_at // ATOMS_PER_STEP) if every == "auto" else int(every)
 
     def take_over(self, atoms: np.ndarray, weights: np.ndarray) -> None:
         """Add atoms one after the other and minimise the loss from given weights of fixed columns and atoms.
@@ -121,12 +126,15 @@ class LossFit(OrthogonalFit):
         self.refit(self.basis.R @ weights[np.concatenate([np.ones(self.n_fixed, dtype=bool), came])])
 
     def refit(self, start: np.ndarray | None = None) -> None:
-        """Minimise the loss over all weights, and take the square around the minimum."""
+        """Minimise the loss over all weights, and take the square around the minimum (and where due, its metric)."""
         b = self._minimum(self.b[: self.basis.size] if start is None else start)
-        self._refits.append(self.n_steps)
+        self._refitted_at = self.n_steps
         self.n_refits += 1
         metric = self.objective.metric(self._scores_of(b))
-        if not np.allclose(metric, self.engine.weights, rtol=SAME_METRIC, atol=0.0):
+        work = self.engine.n_rows * self.engine.n_atoms * self.basis.size
+        is_due = work <= CHEAP or self.n_steps >= GROWN * self._metric_of
+        if is_due and not np.allclose(metric, self.engine.weights, rtol=SAME_METRIC, atol=0.0):
+            self._metric_of = self.n_steps
             factor = np.sqrt(metric / self.engine.weights)
             self.engine.reweight(metric)
             b = self.basis.reweight(factor) @ b
@@ -134,15 +142,19 @@ class LossFit(OrthogonalFit):
             self.n_metrics += 1
         self._settle(b)
 
-    def _minimum(self, b: np.ndarray) -> np.ndarray:
-        """Coordinates that minimise the penalised loss over the first `len(b)` directions, from b or the last refit."""
+    def _minimum(self, b: np.ndarray, converged: float = CONVERGED) -> np.ndarray:
+        """Coordinates that minimise the penalised loss over the first `len(b)` directions.
+
+        The search starts from b, b without the last atom, or the last refit, whichever is lowest.
+        """
         if not len(b):
             return b
-        last = np.zeros_like(b)
+        before, last = b.copy(), np.zeros_like(b)
+        before[-1] = 0.0
         shared = min(len(b), len(self._refitted))
         last[:shared] = self._refitted[:shared]
-        start = b if self._cost_of(b)[0] <= self._cost_of(last)[0] else last
-        return descend(self._cost_of, start, self.update.solver)
+        start = min((b, before, last), key=lambda coordinates: self._cost_of(coordinates)[0])
+        return descend(self._cost_of, start, self.update.solver, converged)
 
     def _settle(self, b: np.ndarray) -> None:
         """Take the model with coordinates b, and the square around its scores."""
@@ -165,12 +177,10 @@ class LossFit(OrthogonalFit):
         return Explicit(self._places, self._weights, None, scale)
 
     def finish(self, k: int) -> dict[str, float]:
-        """Minimise the loss over the weights of the model after k steps, where no refit has; return what it is then."""
-        if k in self._refits:
-            return {}
+        """Minimise the loss over the weights of the model after k steps, to the last digits; return what it is then."""
         size = self.n_fixed + k
         R = self.basis.R[:size, :size]
-        b = self._minimum(R @ self._weights[k])
+        b = self._minimum(R @ self._weights[k], SETTLED)
         self._weights[k] = Factor(self._places[k], R, b).weights()
         loss_sum = self.objective.value(self._scores_of(b))
-        return {"cost": self._cost_of(b)[0], "residual_norm": float(np.sqrt(loss_sum))}
+        return {"cost": self._cost_of(b)[0], "residual_norm": float(np.sqrt(max(loss_sum, 0.0)))}

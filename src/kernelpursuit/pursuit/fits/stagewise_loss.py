@@ -126,25 +126,26 @@ class StagewiseLossFit(StagewiseFit):
         self.residual_norm = frobenius(self.residual)
         self.targets = self._root * self._scores + self.residual
 
-    def _refitted(self, atoms: np.ndarray, weights: np.ndarray) -> tuple[LossFit, np.ndarray]:
-        """The fit that minimises the loss over all weights (Vincent and Bengio eq. 11), and these, from given ones.
+    def _refitted(self, atoms: np.ndarray, weights: np.ndarray) -> tuple[LossFit, np.ndarray, np.ndarray]:
+        """Minimise the loss over all weights (Vincent and Bengio eq. 11) from given ones: the fit, weights, scores.
 
-        An atom that is numerically dependent on those before it is left with none.
+        An atom that is numerically dependent on those before it is left with no weight.
         """
         update = self._all_at_once()
         full = LossFit(self.engine, self.objective, self._start, self.penalty, len(atoms), self.fixed_values, update)
         full.take_over(atoms, weights)
+        scores = full.scores()  # before the engine has its own weights again
         self.engine.reweight(self._metric)
         found, all_of_them = full.weights(), np.zeros_like(weights)
         all_of_them[: self.n_fixed] = found[: self.n_fixed]
         all_of_them[self.n_fixed + np.flatnonzero(np.isin(atoms, full.atoms))] = found[self.n_fixed :]
-        return full, all_of_them
+        return full, all_of_them, scores
 
     def _refit(self) -> None:
         """Give all atoms the weights that minimise the loss."""
-        full, weights = self._refitted(self.used, self.weights())
+        full, weights, self._scores = self._refitted(self.used, self.weights())
         self._fixed_weights, self.values[: len(self.places)] = weights[: self.n_fixed], weights[self.n_fixed :]
-        self._scores, self.penalties = full.scores(), full.penalties()
+        self.penalties = full.penalties()
         self._look()
         self.n_refits += 1
 
@@ -161,5 +162,5 @@ class StagewiseLossFit(StagewiseFit):
         every = self.update.refit_every
         if every is None or k % every == 0:
             return {}
-        full, self._weights[k] = self._refitted(self.used[self._places[k]], self._weights[k])
+        full, self._weights[k], _ = self._refitted(self.used[self._places[k]], self._weights[k])
         return {"cost": full.cost(), "residual_norm": full.misfit()}
