@@ -45,7 +45,8 @@ class Orthogonal(Update):
         picked ones is left out, and the next best is taken.
     refit_every : int or "auto"
         Under another loss than the squared one, steps between full refits; "auto" refits at every step up to 16
-        atoms, and then for every eighth part that the model has grown by. The model that is kept is always refitted.
+        atoms, and then for every eighth part that the model has grown by, or where rows, targets and atoms are many
+        (their product above a million), whenever it has doubled. The model that is kept is always refitted.
     solver : {"newton", "cg"}
         What minimises that loss: quasi-Newton in coordinates in which its curvature is one, or conjugate gradients.
     """

@@ -386,7 +386,7 @@ def test_wrong_parameters(make):
         (CV(), "fit with it"),
         (Loo(), "stop='loo' needs the leave-one-out error"),
         (OneSE(patience=2), "update='orthogonal'"),
-        (TCR(), "stop='mdl', 'validation' or 'cv'"),
+        (TCR(), "stop='validation' or 'cv'"),
         (TR4(sigma=1.0), "selection='correlation' or 'gain'"),
         (PTR(), r"give PTR\(T=...\)"),
     ],

@@ -39,7 +39,7 @@ CONVEX = [
 ]
 ALL = [*CONVEX, SquaredTanh(), DoomII()]
 # The least part of the largest curvature that a row has in the local square, as pursuit/objective.py says.
-FLATTEST = 1e-4
+FLATTEST = 1e-2
 # The local square is kept where no row's weight would change by more than 1e-3; scores are that uncertain.
 LEEWAY = 1e-2
 
@@ -192,7 +192,8 @@ def test_picks_by_definition(loss, penalty, intercept, selection):
     """
     X, y, s = rows(loss, seed=1)
     intercept = intercept and loss.name != "doom2"
-    n_atoms = 7 if penalty else 4
+    # Without a penalty, the loss that falls forever is soon flat.
+    n_atoms = 7 if penalty else 2 if loss.name == "doom2" else 4
     path = run(loss, X, y, s, n_atoms, penalty=penalty, fit_intercept=intercept, selection=selection)
     problem = Problem(loss, X, y, s, penalty, intercept)
     n_exact, metric = 0, None
@@ -279,7 +280,7 @@ def test_the_estimator_keeps_the_minimum_between_refits(k):
     wanted = problem.minimum(model.center_indices_)
     np.testing.assert_allclose(model.intercept_, wanted[0], atol=1e-4)
     np.testing.assert_allclose(model.coef_, wanted[1:].T, atol=1e-3 * np.abs(wanted).max())
-    assert (k in model.path_.refits) == (k % 5 != 0)
+    assert list(model.path_.refits) == [k]
 
 
 @pytest.mark.parametrize("update", ["orthogonal", Stagewise(refit_every=4)], ids=repr)

@@ -227,6 +227,8 @@ class EmbeddedRows:
     """Rows as the native core takes them, in float64 and, made on first use, in float32."""
 
     def __init__(self, z: np.ndarray):
+        # Rows of a data frame come column by column, and would be copied for every block.
+        z = np.ascontiguousarray(z)
         self._by_dtype = {np.dtype(np.float64): z}
         self.shape = z.shape
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.system import Fit, check_system, require_known, start_fit
+from kernelpursuit.pursuit.threads import one_blas_thread
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
 
@@ -277,21 +279,21 @@ def _run(
     if not settings.update.repeats:
         max_atoms = min(max_atoms, problem.dictionary.n_atoms)
     progress = Progress(max_atoms, check_verbose(settings.verbose))
-    fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads)
-    selector = Selector(settings.selection, problem.n_looked_at, settings.seed, fit)
     try:
-        path = pursue(
-            fit,
-            selector,
-            recorder,
-            rule,
-            max_atoms=max_atoms,
-            target_norm=float(np.linalg.norm(fit.targets)),
-            exchange=settings.exchange,
-            replay=None if extend is None else problem.renumber(extend),
-            callback=callback,
-            progress=progress,
-        )
+        with nullcontext() if problem.loss is None else one_blas_thread():
+            fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads)
+            path = pursue(
+                fit,
+                Selector(settings.selection, problem.n_looked_at, settings.seed, fit),
+                recorder,
+                rule,
+                max_atoms=max_atoms,
+                target_norm=float(np.linalg.norm(fit.targets)),
+                exchange=settings.exchange,
+                replay=None if extend is None else problem.renumber(extend),
+                callback=callback,
+                progress=progress,
+            )
     finally:
         progress.close()
     return _Run(path, problem, fit, recorder)

@@ -12,12 +12,15 @@ from kernelpursuit.pursuit.measure import checked_value
 
 # Rows that a score has settled have next to no curvature. Below this part of the largest it is rounded up, so that a
 # row's weight never leaves the range in which an inner product can be computed.
-FLATTEST = 1e-4
+FLATTEST = 1e-2
 # A minimum is found when the gradient, in coordinates where the curvature is one, is this part of the root of the cost.
 CONVERGED = 1e-6
 # The same for the model that is kept.
-SETTLED = 1e-7
-MOST_ITERATIONS = 500
+SETTLED = 1e-11
+MOST_ITERATIONS = 200
+MOST_POLISHED, MOST_PRODUCTS = 10, 50
+# How far to go for a difference of gradients, where coordinates are of size one.
+DIFFERENCE = 1e-5
 
 
 class Objective:
@@ -79,11 +82,51 @@ def descend(
         "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-15, "maxfun": 2 * MOST_ITERATIONS}),
         "cg": ("CG", {}),
     }[solver]
-    options |= {"gtol": converged, "maxiter": MOST_ITERATIONS}
+    # Costs tell points apart only while the gradient is above the root of their rounding; the rest is polish.
+    options |= {"gtol": max(converged, CONVERGED), "maxiter": MOST_ITERATIONS}
 
     def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = function(size * x.reshape(start.shape))
         return value / size**2, gradient.ravel() / size
 
     found = minimize(flat, start.ravel() / size, jac=True, method=method, options=options)
-    return size * found.x.reshape(start.shape) if found.fun * size**2 <= cost else start
+    if not found.fun * size**2 <= cost:
+        return start
+    x = found.x
+    if converged < CONVERGED:
+        # A loss that is not convex has a small gradient in other places too.
+        closer = _polished(lambda point: flat(point)[1], x, converged)
+        x = closer if flat(closer)[0] <= found.fun * (1 + 1e-12) else x
+    return size * x.reshape(start.shape)
+
+
+def _polished(gradient: Callable[[np.ndarray], np.ndarray], x: np.ndarray, converged: float) -> np.ndarray:
+    """Bring the gradient to zero by Newton's method: it has digits where costs have none left to tell points apart.
+
+    The Newton step is found by conjugate gradients, to which products with the curvature are differences of gradients.
+    Where a step does not make the gradient smaller, at a kink of the loss say, the search ends.
+    """
+    slope = gradient(x)
+    for _ in range(MOST_POLISHED):
+        largest = float(np.abs(slope).max(initial=0.0))
+        if largest <= converged:
+            break
+        step, left = np.zeros_like(x), -slope
+        direction, squares = left, float(left @ left)
+        for _ in range(MOST_PRODUCTS):
+            width = DIFFERENCE / float(np.abs(direction).max())
+            bent = (gradient(x + width * direction) - gradient(x - width * direction)) / (2 * width)
+            bend = float(direction @ bent)
+            if not bend > 0:
+                break
+            step = step + (squares / bend) * direction
+            left = left - (squares / bend) * bent
+            squares, before = float(left @ left), squares
+            if squares <= 1e-6 * float(slope @ slope):
+                break
+            direction = left + (squares / before) * direction
+        new = gradient(x + step)
+        if not float(np.abs(new).max()) < 0.5 * largest:
+            break
+        x, slope = x + step, new
+    return x

@@ -70,7 +70,8 @@ class PursuitPath:
     loo_error, validation_error, cv_error : arrays of shape (n_steps + 1,) or None
         Part of the rows, left out, held out or in folds, that are put in a wrong class; for classifiers.
     temperature : array of shape (n_steps + 1,) or None
-        What scores are multiplied by before they become probabilities, for classifiers whose loss has none of its own.
+        What scores are multiplied by before they become probabilities, for classifiers whose loss has none of its own;
+        with many rows, that of a model up to a tenth smaller.
     n_targets : int
         Number of targets.
     n_candidates : int

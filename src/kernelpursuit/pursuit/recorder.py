@@ -23,6 +23,8 @@ COLUMNS = (
     *("loo", "loo_se", "loo_error", "validation", "validation_error", "temperature"),
 )
 PLAIN = Measure()
+# Of more scores than this, the temperature is taken anew only when the model has grown by a tenth.
+FEW_SCORES = 20_000
 
 
 class Monitor:
@@ -100,7 +102,7 @@ class Recorder:
         self._total_weight = float(weights.sum())
         self._n_units = float(np.maximum(weights, 1.0).sum())
         self._unit = 1.0 / np.maximum(weights, 1.0)
-        self._last_temperature = 1.0
+        self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
 
     def record(self) -> None:
@@ -154,7 +156,10 @@ class Recorder:
         if measure.classes and leverage is not None:
             entry["loo_error"] = float(weights @ measure.wrong(y, scores)) / self._total_weight if known else np.inf
         if measure.needs_temperature:
-            self._last_temperature = temperature(y, scores, weights, self._last_temperature)
+            size = len(fit.atoms)
+            if scores.size <= FEW_SCORES or size >= 1.1 * self._temperature_of or size <= 1:
+                self._last_temperature = temperature(y, scores, weights, self._last_temperature)
+                self._temperature_of = size
             entry["temperature"] = self._last_temperature
         return entry
 

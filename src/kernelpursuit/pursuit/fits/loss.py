@@ -25,8 +25,11 @@ from kernelpursuit.updates import Orthogonal
 SAME_METRIC = 1e-3
 CHEAP = 2e8
 GROWN = 2.0
-# refit_every="auto": a refit for every so many atoms that the model has.
-ATOMS_PER_STEP = 8
+# refit_every="auto": a refit after an eighth as many steps as the model has atoms, and where there are more products
+# than this in one look at the loss, after as many.
+FEW_PRODUCTS = 1e6
+# Up to this many, a look at the loss costs next to nothing.
+NO_PRODUCTS = 1e4
 
 
 class LossFit(OrthogonalFit):
@@ -115,7 +118,10 @@ class LossFit(OrthogonalFit):
 
     def _steps_between(self) -> int:
         every = self.update.refit_every
-        return max(1, self._refitted_at // ATOMS_PER_STEP) if every == "auto" else int(every)
+        if every != "auto":
+            return int(every)
+        few = self.residual.size * self.basis.size <= FEW_PRODUCTS
+        return max(1, self._refitted_at // 8 if few else self._refitted_at)
 
     def take_over(self, atoms: np.ndarray, weights: np.ndarray) -> None:
         """Add atoms one after the other and minimise the loss from given weights of fixed columns and atoms.
@@ -127,22 +133,32 @@ class LossFit(OrthogonalFit):
 
     def refit(self, start: np.ndarray | None = None) -> None:
         """Minimise the loss over all weights, and take the square around the minimum (and where due, its metric)."""
-        b = self._minimum(self.b[: self.basis.size] if start is None else start)
+        b = self._minimum(self.b[: self.basis.size] if start is None else start, self._closely(self.basis.size))
         self._refitted_at = self.n_steps
         self.n_refits += 1
-        metric = self.objective.metric(self._scores_of(b))
         work = self.engine.n_rows * self.engine.n_atoms * self.basis.size
-        is_due = work <= CHEAP or self.n_steps >= GROWN * self._metric_of
-        if is_due and not np.allclose(metric, self.engine.weights, rtol=SAME_METRIC, atol=0.0):
-            self._metric_of = self.n_steps
-            factor = np.sqrt(metric / self.engine.weights)
-            self.engine.reweight(metric)
-            b = self.basis.reweight(factor) @ b
-            self.leverage = np.einsum("ij,ij->j", self.basis.V, self.basis.V)
-            self.n_metrics += 1
+        if work <= CHEAP or self.n_steps >= GROWN * self._metric_of:
+            b = self._take_metric(b)
         self._settle(b)
 
-    def _minimum(self, b: np.ndarray, converged: float = CONVERGED) -> np.ndarray:
+    def _take_metric(self, b: np.ndarray) -> np.ndarray:
+        """Take the metric at the model with coordinates b, where it has changed; return its new coordinates."""
+        metric = self.objective.metric(self._scores_of(b))
+        if np.allclose(metric, self.engine.weights, rtol=SAME_METRIC, atol=0.0):
+            return b
+        factor = np.sqrt(metric / self.engine.weights)
+        self.engine.reweight(metric)
+        b = self.basis.reweight(factor) @ b
+        self.leverage = np.einsum("ij,ij->j", self.basis.V, self.basis.V)
+        self.n_metrics += 1
+        self._metric_of = self.n_steps
+        return b
+
+    def _closely(self, size: int) -> float:
+        """How small to make the gradient in a refit: as small as can be where that costs next to nothing."""
+        return SETTLED if self.residual.size * size <= NO_PRODUCTS else CONVERGED
+
+    def _minimum(self, b: np.ndarray, converged: float) -> np.ndarray:
         """Coordinates that minimise the penalised loss over the first `len(b)` directions.
 
         The search starts from b, b without the last atom, or the last refit, whichever is lowest.
