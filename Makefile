@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-sanitize lint bench clean setup
+.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify clean setup
 
 setup: $(VENV)/installed
 
@@ -47,6 +47,10 @@ lint: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+
+# Classifiers against SVC on the data sets of the papers; takes half an hour.
+bench-classify: setup
+	$(BIN)/python benchmarks/classify.py
 
 clean:
 	rm -rf $(VENV) build dist out

@@ -19,9 +19,10 @@ TIE = 1e-12
 # wrong order; twice as many each time that all of them turn out to be dependent.
 N_RECHECKED = 8
 MOST_RECHECKED = 512
-# Float64 scores are in the right order where more than this part of the best atom is new: rounding leaves some 1e-15 of
-# an atom's squared length in `a`.
-RESOLVED = 1e-7
+# Scores are in the right order, those from float32 values but for a part CLOSE, where more than this part of the best
+# atom is new: rounding leaves some 1e-15 of an atom's squared length in `a`, or 1e-9 of it.
+RESOLVED = {True: 1e-7, False: 1e-4}  # by whether scores are float64
+CLOSE = 1e-3
 # An atom is worth nothing when its squared correlation is below what rounding leaves of it.
 WORTHLESS = (8 * np.finfo(np.float64).eps) ** 2
 
@@ -221,8 +222,11 @@ class Selector:
         if not n_alive:
             return np.zeros(0, dtype=int)
         best = np.flatnonzero(values >= values.max() * (1 - TIE))[:1]
-        if exact and attempt == 0 and (scores.a[..., best] > RESOLVED * scores.inner[best]).all():
-            return best
+        if attempt == 0 and (scores.a[..., best] > RESOLVED[exact] * scores.inner[best]).all():
+            # Only those that rounding may have put in the wrong order.
+            close = best if exact else np.flatnonzero(values >= values.max() * (1 - CLOSE))
+            if len(close) <= N_RECHECKED:
+                return close
         n_wanted = min(N_RECHECKED << min(attempt, 10), MOST_RECHECKED, n_alive)
         threshold = np.partition(values, -n_wanted)[-n_wanted]
         above = np.flatnonzero(values > threshold)
