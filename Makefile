@@ -26,15 +26,18 @@ $(VENV)/installed: $(VENV)/dependencies CMakeLists.txt $(SOURCES)
 demo: setup
 	$(BIN)/python examples/demo.py
 
+# Two workers share the cores; a BLAS with threads of its own in each would be in their way.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
 test: setup lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-slow: setup
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(PYTEST) -m slow
 
 # The same tests without the native core.
 test-numpy: setup
-	KERNELPURSUIT_BACKEND=numpy $(BIN)/python -m pytest -n 2 -m "not slow"
+	KERNELPURSUIT_BACKEND=numpy $(PYTEST) -m "not slow"
 
 # The native tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitize: setup
