@@ -216,7 +216,7 @@ class BaseKernelPursuit(BaseEstimator):
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
         rule = as_rule(rule)
-        require_known(rule, as_update(self.update), self._measure.loss)
+        require_known(rule, as_update(self._fitted_on["update"]), self._measure.loss)
         model = copy.copy(self)
         model.path_ = self._path_for(rule)
         return model._keep(model.path_.check_size(rule.choose(model.path_)), rule.explain(model.path_))

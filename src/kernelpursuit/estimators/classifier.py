@@ -31,10 +31,13 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     Parameters
     ----------
-    kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty, alpha
+    kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty
         As for `KernelPursuitRegressor`. With a loss other than "squared", `selection="gain"` goes by the weighted
         square that equals the loss around the last refit, and `update="orthogonal"` refits all weights to the loss
         every few steps; see `kernelpursuit.updates`.
+    alpha : float, default=0.1
+        Strength of the penalty. Labels say less than numbers: with few rows or much noise, larger values give better
+        probabilities; where classes hardly overlap, smaller ones make fewer errors with as many atoms.
     stop : str or StoppingRule, default="loo"
         How many atoms to keep: those with the least leave-one-out loss ("loo"), or the fewest within one standard
         error of it ("one-se"); those that put the fewest rows in a wrong class, each left out ("loo-error"); the least
@@ -92,8 +95,9 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     Notes
     -----
     Probabilities are the loss's own for "log", "logistic" and "softmax". For others they are `softmax(t s)` of the
-    scores s, or of -s and s where there is one; the factor t is fitted to the leave-one-out scores along the path, so
-    that no refit is needed and every model of the path has its own.
+    scores s, or of -s and s where there is one; the factor t is fitted to the leave-one-out scores along the path (with
+    `update="stagewise"`, which has none, to the scores of the training rows), so that no refit is needed and every
+    model of the path has its own.
 
     References
     ----------
@@ -127,7 +131,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         exchange: bool = False,
         candidates: Any = "auto",
         penalty: str | None = "ridge",
-        alpha: float = 1e-3,
+        alpha: float = 0.1,
         stop: Any = "loo",
         loss: Any = "log",
         multi_class: str = "shared",

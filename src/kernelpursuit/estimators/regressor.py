@@ -106,6 +106,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
 
     See Also
     --------
+    KernelPursuitClassifier : The same for classes.
     kernelpursuit.presets : The systems of the papers as configurations of this class.
     kernelpursuit.pursuit_path : The plain function under this class.
 

@@ -25,7 +25,7 @@ from kernelpursuit.pursuit.recorder import Monitor, Recorder
 from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
-from kernelpursuit.pursuit.system import Fit, check_system, require_known, start_fit
+from kernelpursuit.pursuit.system import Fit, check_loss, check_system, require_known, start_fit
 from kernelpursuit.pursuit.threads import one_blas_thread
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
@@ -199,6 +199,7 @@ def run_pursuit(
     """
     if callback is not None and not callable(callback):
         raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
+    check_loss(settings)
     require_known(rule, settings.update, settings.loss)
     run = _run(X, y, settings, rule, sample_weight, held_out, callback, extend)
     path, problem, n_folds = run.path, run.problem, rule.n_folds()

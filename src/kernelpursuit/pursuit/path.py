@@ -46,8 +46,9 @@ class PursuitPath:
         The largest `|<j, r>| / sqrt(<j, j>)` over atoms j, with what each model leaves, r; without a penalty that is
         `|d_j' r| / ||d_j||`. NaN where not all atoms were scored.
     refits : dict
-        By number of steps, cost, residual norm, degrees of freedom, target residual and validation error of a model
-        whose weights were recomputed at the end; the arrays have those of the iterations (`update="minres"`).
+        By number of steps, what is known of a model whose weights were recomputed at the end: with `update="minres"`
+        its cost, residual norm, degrees of freedom, target residual and validation error, and under another loss than
+        the squared one its cost and residual norm. The arrays have those of the iterations.
     skipped : list of (k, atom)
         Atoms left out after k steps, since they were numerically dependent on the picked ones; for good, unless an
         exchange let one of those go.
@@ -65,8 +66,8 @@ class PursuitPath:
         Whether the first of them is the intercept.
     loss : str
         Name of the loss. Under another one than "squared", the cost is `sum_i s_i loss_i + w' L w`, the residual norm
-        is the root of the sum, `loo` and `validation` are means of the loss, and `loo` is an approximation: one Newton
-        step away from the weights without the row.
+        is the root of the sum, `loo` and `validation` are means of the loss, and `loo` is an approximation: one step of
+        Newton's method, in the metric of the last refit, away from the weights without the row.
     loo_error, validation_error, cv_error : arrays of shape (n_steps + 1,) or None
         Part of the rows, left out, held out or in folds, that are put in a wrong class; for classifiers.
     temperature : array of shape (n_steps + 1,) or None

@@ -52,8 +52,6 @@ def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> No
             "elsewhere the weights that the others have would be wrong without the atom that leaves",
         )
         _require(selection == "residual", "exchange=True", "selection='residual'", "it compares residuals at the atoms")
-    if problem.loss is not None:
-        _check_loss(settings, problem.loss.name)
     if rule.needs_classes:
         _require(settings.classes, f"stop={rule.name!r}", "a classifier", "it counts rows in a wrong class")
     if penalty == "ols":
@@ -62,9 +60,11 @@ def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> No
         _require(selection != "correlation", "penalty='ols'", "selection='gain'", why)
 
 
-def _check_loss(settings: Settings, name: str) -> None:
+def check_loss(settings: Settings) -> None:
     """Refuse what has no meaning, or no closed form, under another loss than the squared one."""
-    what, why = f"loss={name!r}", "the others are squared-loss systems"
+    if settings.loss is None:
+        return
+    what, why = f"loss={settings.loss.name!r}", "the others are squared-loss systems"
     _require(isinstance(settings.update, (Orthogonal, Stagewise)), what, "update='orthogonal' or 'stagewise'", why)
     _require(settings.selection != "residual", what, "selection='gain', 'correlation' or 'random'", why)
     _require(settings.penalty in (None, "ridge", "rkhs"), what, "penalty='ridge', 'rkhs' or None", why)
@@ -76,7 +76,7 @@ def require_known(rule: StoppingRule, update: Update, loss: Loss | None) -> None
     if loss is not None and not isinstance(loss, Squared) and not rule.for_any_loss:
         raise ValueError(
             f"stop={rule.name!r} is about squared residuals, but loss={loss.name!r}; use stop='loo', 'one-se', "
-            "'validation', 'cv' or 'max'."
+            "'loo-error' (for classes), 'validation', 'cv' or 'max'."
         )
     if rule.needs_loo and not isinstance(update, Orthogonal):
         others = "'validation', 'cv' or 'max'" if loss is not None else "'mdl', 'validation', 'cv' or 'max'"
