@@ -369,6 +369,7 @@ class TestPath:
         settings = {"loss": loss, "random_state": 3, "max_atoms": 5}
         model = classifier(stop=CV(folds=4, of="error"), **settings).fit(X, y)
         order = np.random.default_rng([check_seed(3), 0, FOLDS]).permutation(80)
+        order = order[np.argsort(y[order], kind="stable")]  # dealt one class after the other
         wrong = np.zeros(6)
         for first in range(4):
             fold = np.sort(order[first::4])
@@ -457,7 +458,7 @@ class TestOneAgainstTheRest:
         by_hand = rbf_kernel(X, model.centers_, gamma=GAMMA) @ model.coef_.T + model.intercept_
         np.testing.assert_allclose(model.decision_function(X), by_hand, rtol=1e-8, atol=1e-8)
         assert len(model.path_) == len(model.estimators_) == 3
-        assert model.stop_reason_.startswith(f"{model.n_atoms_} atoms in all: 0 has ")
+        assert model.stop_reason_.startswith(f"{model.n_atoms_} atoms in all, each counted once: 0 has ")
 
     def test_at_and_select_choose_for_each_class(self, rows):
         X, y = rows
@@ -635,7 +636,7 @@ class TestComposition:
         for X, y in (rows, two):
             outer = CalibratedClassifierCV(classifier(loss="squared"), cv=3).fit(X, y)
             np.testing.assert_allclose(outer.predict_proba(X).sum(axis=1), 1)
-            assert outer.score(X, y) > 0.7
+            assert outer.score(X, y) > 0.65
 
     def test_pipelines(self, rows):
         X, y = rows

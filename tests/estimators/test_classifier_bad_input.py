@@ -158,7 +158,7 @@ PARAMETERS = [
     ({"class_weight": 3}, r"^class_weight=3 is not usable; "),
     ({"class_weight": [1, 2, 3]}, r"^class_weight=\[1, 2, 3\] is not usable; "),
     ({"class_weight": {0: "a"}}, r"^class_weight=\{0: 'a'\} is not usable; "),
-    ({"class_weight": {7: 2.0}}, r"^class_weight=\{7: 2.0\} names no label that y holds; "),
+    ({"class_weight": {7: 2.0}}, r"^class_weight=\{7: 2.0\} names 7, which is no label of y\.$"),
     ({"class_weight": {0: -1.0}}, r"^class_weight holds negative or non-finite values; give weights of at least 0\.$"),
     ({"class_weight": {0: np.nan}}, r"^class_weight holds negative or non-finite values; "),
     ({"class_weight": {0: 0, 1: 0, 2: 0}}, r"^class_weight is zero for every row; "),
@@ -197,7 +197,7 @@ class TestParameters:
         model = KernelPursuitClassifier(max_atoms=4, stop="max").fit(*rows)
         with pytest.raises(ValueError, match=rf"^stop='{rule}' is about squared residuals"):
             model.select(rule)
-        assert KernelPursuitClassifier(max_atoms=4, loss="squared").fit(*rows).select(rule).n_atoms_ >= 0
+        assert KernelPursuitClassifier(max_atoms=4, loss="squared").fit(*rows).select(rule).n_atoms_ in range(5)
 
     @pytest.mark.parametrize("rule", ["loo", "one-se", "loo-error"])
     def test_select_needs_what_the_path_has(self, rows, rule):
@@ -310,7 +310,6 @@ def sound(model, X):
     assert np.isin(model.predict(far), model.classes_).all()
     for path in model.path_ if isinstance(model.path_, list) else [model.path_]:
         assert not np.isnan(path.cost).any()
-        assert len(path) >= 0
 
 
 HOW = [("shared", loss) for loss in LOSSES] + [("ovr", "log"), ("ovr", "squared")]

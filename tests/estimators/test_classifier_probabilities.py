@@ -175,7 +175,7 @@ def newton_step_away(model, X, y, derivatives, k):
     signs = 2.0 * y - 1
     scores = D @ model.path_.weights(k)[:, 0]
     slope, bend = derivatives(signs * scores)
-    bend = np.maximum(bend, 1e-4 * bend.max())
+    bend = np.maximum(bend, 1e-2 * bend.max())
     H = (D.T * bend) @ D + 2 * ALPHA * np.diag([0.0] + [1.0] * k)
     h = bend * np.einsum("ij,jk,ik->i", D, np.linalg.inv(H), D)
     return scores + signs * slope * h / (bend * (1 - h))

@@ -8,7 +8,9 @@ import numpy as np
 
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.functions import Functions
+from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
 from kernelpursuit.dictionary.union import Union, as_dictionary
+from kernelpursuit.kernels import Kernel
 
 
 class Always(Dictionary):
@@ -30,10 +32,12 @@ class Always(Dictionary):
     """
 
     def __init__(self, part: Any):
-        if callable(part) and not isinstance(part, Dictionary):
+        if callable(part) and not isinstance(part, (Dictionary, Kernel)):
             part = Functions(part)
         if not isinstance(part, Dictionary):
             raise ValueError(f"Always takes a dictionary or a function of the rows X, not {part!r}.")
+        if isinstance(part, KernelAtoms) and part.at_training_rows:
+            raise ValueError(f"Always would have {part!r}, every one of them, in the model; give it centers.")
         self.part = part
 
     @property

@@ -48,6 +48,11 @@ class KernelAtoms(Dictionary):
         return isinstance(self.kernel, Kernel) and self.kernel.gamma is None
 
     @property
+    def at_training_rows(self) -> bool:
+        """Whether the centres are left to the training rows."""
+        return self._centers is None
+
+    @property
     def n_atoms(self) -> int:
         """Number of centres."""
         return self.centers.shape[0]

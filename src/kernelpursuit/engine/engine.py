@@ -78,8 +78,7 @@ class Engine:
 
     def reweight(self, weights: np.ndarray) -> None:
         """Give the rows other weights; values that are kept stay, since they do not have them in."""
-        self.weights, self._root = weights, np.sqrt(weights)
-        self._sqnorms = None if self._kept is None else self._sqnorms_again()
+        self.weights, self._root, self._sqnorms = weights, np.sqrt(weights), None
 
     @property
     def is_weighted(self) -> bool:
@@ -99,6 +98,8 @@ class Engine:
 
     def sqnorms(self) -> np.ndarray:
         """`d_j' d_j` for every atom."""
+        if self._sqnorms is None and self._kept is not None:
+            self._sqnorms = self._sqnorms_again()
         self._plan()
         assert self._sqnorms is not None
         return self._sqnorms
@@ -149,7 +150,7 @@ class Engine:
 
     def _plan(self) -> None:
         """Settle, once, the float type of the scores; the squared norms tell whether float32 is safe."""
-        if self._sqnorms is not None:
+        if self._sqnorms is not None or self._kept is not None:
             return
         everything = np.arange(self.n_atoms)
         small = self.n_rows * self.n_atoms <= FLOAT64_UP_TO

@@ -58,6 +58,8 @@ class BaseKernelPursuit(BaseEstimator):
     _dense: bool
     _limits: np.ndarray | None
     _n_steps: int
+    #: How often each row was seen, where its weight says something else.
+    _counts: np.ndarray | None = None
 
     def __init__(
         self,
@@ -138,6 +140,7 @@ class BaseKernelPursuit(BaseEstimator):
             rule,
             weights,
             held_out=self._held_out_rows(rule),
+            counts=self._counts,
             callback=callback,
             extend=extend,
         )
@@ -167,11 +170,11 @@ class BaseKernelPursuit(BaseEstimator):
         X, y, weights = given
         with one_sentence("Validation's X"):
             X = validate_data(self, X, reset=False, **ROWS)
-        return X, self._encoded(y), weights
+        return self._held_out(X, y, weights)
 
-    def _encoded(self, y: Any) -> Any:
-        """Targets of held-out rows as the fit takes them."""
-        return y
+    def _held_out(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+        """Targets and weights of held-out rows as the fit takes them."""
+        return X, y, weights
 
     def _keep(self, k: int, reason: str) -> Self:
         """Set the fitted attributes to the model after the first k steps of the path."""
@@ -206,7 +209,9 @@ class BaseKernelPursuit(BaseEstimator):
         """Return the fitted model with the first `k` atoms of the path; nothing is refitted.
 
         `k` may be larger than `n_atoms_`, up to the length of the path. Where an atom may be picked again (`update`
-        "stagewise" or "rescale"), `k` counts steps, and the model may have fewer atoms.
+        "stagewise" or "rescale"), `k` counts steps, and the model may have fewer atoms. Under another loss than the
+        squared one, weights between two refits are near the minimum of the loss and not at it, but for those of the
+        model that `fit` kept; `update=Orthogonal(refit_every=1)` has all of them there.
         """
         check_is_fitted(self)
         k = self.path_.check_size(k)

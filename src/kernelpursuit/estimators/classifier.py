@@ -216,20 +216,24 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             self.__dict__.update(before)
             raise
 
-    def _check_labels(self, y: Any, n_rows: int) -> np.ndarray:
+    def _check_labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
         """Labels as an array of one dimension."""
-        with one_sentence("y"):
+        with one_sentence(name):
             labels = column_or_1d(y, warn=True)
-            assert_all_finite(labels, input_name="y")
+            assert_all_finite(labels, input_name=name)
             check_classification_targets(labels)
         if len(labels) != n_rows:
-            raise ValueError(f"y has {len(labels)} labels, but X has {n_rows} rows; give one label for each row.")
+            raise ValueError(f"{name} has {len(labels)} labels, but X has {n_rows} rows; give one label for each row.")
         return labels
 
     def _weights_of_rows(self, labels: np.ndarray, sample_weight: Any) -> np.ndarray | None:
         weights = None if sample_weight is None else check_weights(sample_weight, len(labels))
+        self._weight_of_class: dict[Any, float] | None = None
+        self._counts = None
         if self.class_weight is None:
             return weights
+        # class_weight says how much a row matters, and not how often it was seen: left out, it goes as a whole.
+        self._counts = np.ones(len(labels)) if weights is None else weights
         counted = np.ones(len(labels)) if weights is None else weights
         known, which = np.unique(labels[counted > 0], return_inverse=True)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
@@ -242,12 +246,14 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
                 raise ValueError(
                     f"class_weight={self.class_weight!r} is not usable; give a dict by label, 'balanced' or None."
                 ) from None
-            # A fold may lack a class, but where y has none of them, they are other labels.
-            if by_label and not any(label in by_label for label in known.tolist()):
+            # A fold may lack a class of the dict; but where y has one that is not there either, it is a slip.
+            strange = [label for label in by_label if label not in known.tolist()]
+            if strange and any(label not in by_label for label in known.tolist()):
                 raise ValueError(
-                    f"class_weight={self.class_weight!r} names no label that y holds; use the labels of y."
+                    f"class_weight={self.class_weight!r} names {strange[0]!r}, which is no label of y."
                 )
             by_class = np.array([by_label.get(label, 1.0) for label in known.tolist()])[which]
+        self._weight_of_class = dict(zip(labels[counted > 0].tolist(), by_class.tolist()))
         full = np.zeros(len(labels))
         full[counted > 0] = by_class
         return check_weights(full * counted, len(labels), "class_weight")
@@ -257,9 +263,13 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         if isinstance(self.loss, str) and self.loss == "log":
             return Logistic() if len(self.classes_) == 2 else Softmax()
         try:
-            return as_loss(self.loss)
+            loss = as_loss(self.loss)
         except ValueError as error:
-            raise ValueError(f"{str(error).rstrip('.')}; or 'log'.") from None
+            words = str(error)
+            raise ValueError(f"{words[:-1]}, or 'log'{words[-1]}") from None
+        if not loss.takes_codes:
+            raise ValueError(f"loss={self.loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
+        return loss
 
     def _codes(self, labels: np.ndarray) -> np.ndarray:
         """Labels as targets, shape (n_rows, n_scores): 0 and 1 for softmax, else -1 and +1."""
@@ -268,17 +278,20 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         shown = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         return np.where(labels[:, None] == shown, 1.0, -1.0)
 
-    def _encoded(self, y: Any) -> np.ndarray:
-        """Labels of held-out rows as codes; each must have been seen."""
-        with one_sentence("Validation's y"):
-            labels = column_or_1d(y)
-        unseen = np.setdiff1d(labels, self.classes_)
+    def _held_out(self, X: Any, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
+        """Labels of held-out rows as codes, each seen in training, and weights that class_weight is in."""
+        name = "Validation's y"
+        labels = self._check_labels(y, X.shape[0], name)
+        with one_sentence(name):
+            unseen = np.setdiff1d(labels, self.classes_)
         if len(unseen):
             raise ValueError(
-                f"Validation's y holds the label {unseen.tolist()[0]!r}, which no training row has; "
-                "leave such rows out."
+                f"{name} holds the label {unseen.tolist()[0]!r}, which no training row has; leave such rows out."
             )
-        return self._codes(labels)
+        if self._weight_of_class is not None:
+            given = np.ones(len(labels)) if weights is None else check_weights(weights, len(labels), name)
+            weights = given * np.array([self._weight_of_class[label] for label in labels.tolist()])
+        return X, self._codes(labels), weights
 
     def _fit_each(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, callback: Any) -> Self:
         """Fit a model of its own for each class against the rest."""
@@ -318,7 +331,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         self.intercept_ = np.array([one.intercept_[0] for one in self.estimators_])
         self.fixed_coef_ = np.vstack([one.fixed_coef_[0] for one in self.estimators_])
         each = ", ".join(f"{label} has {one.n_atoms_}" for label, one in zip(self.classes_, self.estimators_))
-        self.stop_reason_ = f"{count_atoms(self.n_atoms_)} in all: {each}"
+        self.stop_reason_ = f"{count_atoms(self.n_atoms_)} in all, each counted once: {each}"
         return self
 
     @property

@@ -162,7 +162,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             X, y = check_rows_and_targets(self, X, y)
             weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
             loss = as_loss(self.loss)
-            if loss.kind == "classes":
+            if loss.kind != "real":
                 raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
             self._y_ndim = y.ndim
             return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)

@@ -47,6 +47,8 @@ class Loss:
     #: Whether some constant score is best whatever the targets. A loss that falls to a bound forever has none where
     #: classes differ in number; models are then fitted without an intercept, which would run away from the atoms.
     has_constant: ClassVar[bool] = True
+    #: Whether a loss of kind "real" is of use for the codes -1 and +1 of classes as well.
+    takes_codes: ClassVar[bool] = True
 
     def check_targets(self, y: np.ndarray) -> None:
         """Refuse targets for which the loss is not defined."""

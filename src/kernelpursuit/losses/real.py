@@ -100,6 +100,9 @@ class Quantile(Loss):
     uniform noise of this width were added: it differs from the quantile by no more than `width / 2`, and mostly far
     less. The curvature is `1 / (2 max(|r|, width / 2))`, with which a parabola lies above the loss everywhere.
 
+    The loss grows with the unit of the targets, the penalty on weights with its square: so alpha is in units of 1 over
+    that of the targets, and scaled targets want another.
+
     Parameters
     ----------
     q : float
@@ -112,6 +115,7 @@ class Quantile(Loss):
     q: float = 0.5
     width: float | str = "auto"
     name = "quantile"
+    takes_codes = False
 
     def __post_init__(self) -> None:
         if not check_number("q", self.q, low=0, strict=True) < 1:
@@ -154,6 +158,7 @@ class Poisson(Loss):
     """
 
     name = "poisson"
+    takes_codes = False
 
     def check_targets(self, y: np.ndarray) -> None:
         """Refuse negative counts, and counts beyond the reach of the scores."""

@@ -19,7 +19,7 @@ from kernelpursuit.pursuit.loop import Callback, pursue
 from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.penalty import resolve_penalty
-from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
+from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, class_numbers, pose
 from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Monitor, Recorder
 from kernelpursuit.pursuit.refit import refitted
@@ -154,7 +154,7 @@ def as_fitted_loss(loss: Any, update: Update) -> Loss | None:
     """The loss as the loop takes it: None where least squares have all in closed form."""
     found = as_loss(loss)
     in_steps = isinstance(update, Stagewise) and update.refit_every is not None
-    return None if isinstance(found, Squared) and not in_steps else found
+    return None if type(found) is Squared and not in_steps else found
 
 
 @dataclass
@@ -189,22 +189,41 @@ def run_pursuit(
     sample_weight: np.ndarray | None = None,
     *,
     held_out: tuple[Any, Any, Any] | None = None,
+    counts: np.ndarray | None = None,
     callback: Callback | None = None,
     extend: PursuitPath | None = None,
 ) -> Pursuit:
     """Run the loop on checked arrays, and let the rule choose: `y` of shape (n_samples, n_targets), all finite.
 
-    `held_out` are rows, targets and weights on which the rule wants the error followed.
+    `held_out` are rows, targets and weights on which the rule wants the error followed. `counts` say how often each
+    row was seen, where its weight says something else: leaving one out takes away a row seen once as a whole.
     `extend` is the path of an earlier fit of the same problem, whose atoms are taken over unseen.
     """
     if callback is not None and not callable(callback):
         raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
     check_loss(settings)
     require_known(rule, settings.update, settings.loss)
-    run = _run(X, y, settings, rule, sample_weight, held_out, callback, extend)
+    # Products of the BLAS and of the native core alternate only where a loss is refitted.
+    with nullcontext() if settings.loss is None else one_blas_thread():
+        return _pursuit(X, y, settings, rule, sample_weight, held_out, counts, callback, extend)
+
+
+def _pursuit(
+    X: Any,
+    y: np.ndarray,
+    settings: Settings,
+    rule: StoppingRule,
+    sample_weight: np.ndarray | None,
+    held_out: tuple[Any, Any, Any] | None,
+    counts: np.ndarray | None,
+    callback: Callback | None,
+    extend: PursuitPath | None,
+) -> Pursuit:
+    run = _run(X, y, settings, rule, sample_weight, held_out, counts, callback, extend)
     path, problem, n_folds = run.path, run.problem, rule.n_folds()
     if n_folds is not None:
-        quiet = replace(settings, max_atoms=max(1, len(path)), verbose=False)
+        # What the targets decide of a loss is decided once, else folds would be measured by different losses.
+        quiet = replace(settings, max_atoms=max(1, len(path)), verbose=False, loss=problem.loss)
 
         def errors_without(weights: np.ndarray, fold: tuple[Any, Any, Any]) -> np.ndarray:
             """Losses on a fold along the path of a fit with these weights, and what part is in a wrong class."""
@@ -213,7 +232,8 @@ def run_pursuit(
             missing = np.full_like(found.validation, np.nan)
             return np.array([found.validation, missing if found.validation_error is None else found.validation_error])
 
-        cv, wrong = fold_errors(errors_without, X, y, sample_weight, n_folds, len(path), settings.seed)
+        groups = class_numbers(y) if settings.classes else np.zeros(len(y), dtype=int)
+        cv, wrong = fold_errors(errors_without, X, y, sample_weight, n_folds, len(path), settings.seed, groups)
         path = replace(path, cv=cv, cv_error=wrong if settings.classes else None)
     n_kept, reason = path.check_size(rule.choose(path)), rule.explain(path)
     if isinstance(settings.update, MinRes) and settings.update.refit:
@@ -254,6 +274,7 @@ def _run(
     rule: StoppingRule,
     sample_weight: np.ndarray | None,
     held_out: tuple[Any, Any, Any] | None,
+    counts: np.ndarray | None = None,
     callback: Callback | None = None,
     extend: PursuitPath | None = None,
 ) -> _Run:
@@ -266,11 +287,13 @@ def _run(
         X,
         y,
         sample_weight=sample_weight,
+        counts=counts,
         dictionary=settings.dictionary,
         gamma=settings.gamma,
         candidates=settings.candidates,
         held_out=held_out,
         held_out_fraction=rule.validation_fraction(),
+        classes=settings.classes,
         fit_intercept=settings.fit_intercept,
         truncate=settings.truncate,
         loss=settings.loss,
@@ -281,20 +304,19 @@ def _run(
         max_atoms = min(max_atoms, problem.dictionary.n_atoms)
     progress = Progress(max_atoms, check_verbose(settings.verbose))
     try:
-        with nullcontext() if problem.loss is None else one_blas_thread():
-            fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads)
-            path = pursue(
-                fit,
-                Selector(settings.selection, problem.n_looked_at, settings.seed, fit),
-                recorder,
-                rule,
-                max_atoms=max_atoms,
-                target_norm=float(np.linalg.norm(fit.targets)),
-                exchange=settings.exchange,
-                replay=None if extend is None else problem.renumber(extend),
-                callback=callback,
-                progress=progress,
-            )
+        fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads)
+        path = pursue(
+            fit,
+            Selector(settings.selection, problem.n_looked_at, settings.seed, fit),
+            recorder,
+            rule,
+            max_atoms=max_atoms,
+            target_norm=float(np.linalg.norm(fit.targets)),
+            exchange=settings.exchange,
+            replay=None if extend is None else problem.renumber(extend),
+            callback=callback,
+            progress=progress,
+        )
     finally:
         progress.close()
     return _Run(path, problem, fit, recorder)
@@ -319,7 +341,7 @@ def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n
         n_threads=n_threads,
     )
     fit = start_fit(settings.update, engine, problem, penalty, max_atoms)
-    measure = Measure(None if isinstance(problem.loss, Squared) else problem.loss, settings.classes)
+    measure = Measure(None if type(problem.loss) is Squared else problem.loss, settings.classes)
     monitor = None
     if problem.held_out is not None:
         monitor = Monitor(problem, measure, n_threads)

@@ -18,11 +18,13 @@ def fold_errors(
     n_folds: int,
     n_steps: int,
     seed: int,
+    groups: np.ndarray,
 ) -> np.ndarray:
     """Mean errors after 0, 1, ..., n_steps steps, over folds; NaN where a fold's path was shorter.
 
     `errors_without(weights, fold)` fits with weights that are zero on the fold, and returns the errors there, of shape
-    (n_measures, n_steps + 1). Rows are dealt to folds at random; a row of weight zero is in none.
+    (n_measures, n_steps + 1). Rows are dealt to folds at random, one group after the other, so that
+    each fold has its share of every group; a row of weight zero is in none.
     """
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     usable = np.flatnonzero(weights)
@@ -31,6 +33,7 @@ def fold_errors(
             f"stop='cv' deals rows to {n_folds} folds, for which n_samples={len(usable)} is too few; give fewer folds."
         )
     dealt = np.random.default_rng([seed, 0, FOLDS]).permutation(usable)
+    dealt = dealt[np.argsort(groups[dealt], kind="stable")]
     total, out = 0.0, np.zeros((1, n_steps + 1))
     for first in range(n_folds):
         fold = np.sort(dealt[first::n_folds])

@@ -86,7 +86,8 @@ class PursuitPath:
     n_units : float
         Number of rows, those of a weight above one counted by it.
     target_residual : array of shape (n_steps + 1, n_targets)
-        Weighted sum of squared residuals of the function that predicts, for each target.
+        Weighted sum of squared residuals of the function that predicts, for each target; under another loss than the
+        squared one, those of the working response in the metric.
     """
 
     atom: np.ndarray
@@ -188,8 +189,10 @@ class PursuitPath:
         """Estimated standard deviation of the noise: the root of the least leave-one-out error on the path.
 
         Where there is none, of the least `RSS / (n - dof)`. Rules that need a noise level take this one, unless they
-        are given another. Several targets are taken together.
+        are given another. Several targets are taken together. NaN under another loss than the squared one.
         """
+        if self.loss != "squared":
+            return np.nan
         if self.loo is not None:
             return float(np.sqrt(self.loo.min()))
         variances = np.array([self.noise_variance(k).mean() for k in range(self.n_steps + 1)])

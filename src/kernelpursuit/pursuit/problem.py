@@ -29,6 +29,7 @@ class Problem:
     dictionary   the atoms to be searched, resolved
     numbers      their numbers in the whole dictionary, ascending; None where it is the whole
     X, weights   training rows and their weights (all positive; None for ones)
+    counts       how often each row was seen, where that is not its weight; else None
     targets      shape (n_targets, n_rows), times `scale`
     scale        power of two by which the targets were multiplied, so that no square over- or underflows
     loss         the loss, with everything filled in; None for the squared one
@@ -43,6 +44,7 @@ class Problem:
     numbers: np.ndarray | None
     X: Any
     weights: np.ndarray | None
+    counts: np.ndarray | None
     targets: np.ndarray
     scale: float
     loss: Loss | None
@@ -103,11 +105,13 @@ def pose(
     y: np.ndarray,
     *,
     sample_weight: np.ndarray | None,
+    counts: np.ndarray | None,
     dictionary: Dictionary,
     gamma: Any,
     candidates: Any,
     held_out: tuple[Any, Any, Any] | None,
     held_out_fraction: float | None,
+    classes: bool,
     fit_intercept: bool,
     truncate: Any,
     loss: Loss | None,
@@ -119,7 +123,8 @@ def pose(
     X = _dense_if_better(X)
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
-    held = _held_out_rows(given, held_out_fraction, seed)
+    groups = class_numbers(y) if classes else np.zeros(n_rows, dtype=int)
+    held = _held_out_rows(given, held_out_fraction, seed, groups)
     if held_out is not None:
         X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
         # Atoms see held-out rows as they see training rows.
@@ -127,9 +132,10 @@ def pose(
         held_out = X_held, y_held, w_held
     if held.any():
         held_out = X[held], y[held].T, given[held]
-    counts = np.where(held, 0.0, given)
-    kept = np.flatnonzero(counts)
-    whole = dictionary.resolve(X, gamma, None if sample_weight is None and not held.any() else counts)
+    used = np.where(held, 0.0, given)
+    kept = np.flatnonzero(used)
+    counted = None if sample_weight is None and not held.any() else used
+    whole = dictionary.resolve(X, gamma, counted)
     subset, n_looked_at = resolve_candidates(candidates, whole.n_atoms, seed)
     numbers = _numbers_searched(whole, subset, kept, n_rows)
     searched = whole if numbers is None else whole.take(numbers)
@@ -140,7 +146,7 @@ def pose(
         searched.training_rows = np.where(rows < 0, -1, place[rows])
     all_kept = len(kept) == n_rows
     y_kept = y if all_kept else y[kept]
-    weights = None if sample_weight is None else counts[kept]
+    weights = None if sample_weight is None else used[kept]
     scale = _power_of_two(y_kept) if loss is None else 1.0
     targets = np.ascontiguousarray((y_kept * scale).T)
     if loss is not None:
@@ -152,11 +158,12 @@ def pose(
         numbers=numbers,
         X=X if all_kept else X[kept],
         weights=weights,
+        counts=None if counts is None else counts[kept],
         targets=targets,
         scale=scale,
         loss=loss,
         intercept=fit_intercept and (loss is None or loss.has_constant),
-        always=None if always is None else always.resolve(X, gamma),
+        always=None if always is None else always.resolve(X, gamma, counted),
         held_out=held_out,
         n_looked_at=n_looked_at,
         limits=_limits(truncate, y_kept),
@@ -199,8 +206,13 @@ def _dense_if_better(X: Any) -> Any:
     return X.toarray() if worth_it and size <= DENSE_UP_TO else sp.csr_array(X)
 
 
-def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int) -> np.ndarray:
-    """Mark the rows to hold out: a random fraction of those that have a weight."""
+def class_numbers(codes: np.ndarray) -> np.ndarray:
+    """Number of the class that every row of codes, shape (n_rows, n_targets), stands for."""
+    return (codes[:, 0] > 0).astype(int) if codes.shape[1] == 1 else codes.argmax(axis=1)
+
+
+def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int, groups: np.ndarray) -> np.ndarray:
+    """Mark the rows to hold out: a random fraction of those that have a weight, in each group, and never all of it."""
     held = np.zeros(len(weights), dtype=bool)
     if fraction is None:
         return held
@@ -210,8 +222,15 @@ def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int) -> np
             f"stop='validation' holds rows out, for which n_samples={len(usable)} is too few; give more rows, or "
             "Validation(X=..., y=...)."
         )
-    n_held = min(max(1, round(fraction * len(usable))), len(usable) - 1)
-    held[np.random.default_rng([seed, 0, HELD_OUT]).choice(usable, size=n_held, replace=False)] = True
+    generator = np.random.default_rng([seed, 0, HELD_OUT])
+    members = [usable[groups[usable] == group] for group in np.unique(groups[usable])]
+    for rows in members:
+        n_held = min(round(fraction * len(rows)), len(rows) - 1)
+        held[generator.choice(rows, size=n_held, replace=False)] = True
+    if not held.any():
+        # All groups are small: one row of the largest will have to do.
+        largest = max(members, key=len)
+        held[generator.choice(largest if len(largest) > 1 else usable)] = True
     return held
 
 

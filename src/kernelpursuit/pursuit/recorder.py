@@ -101,7 +101,8 @@ class Recorder:
         weights = fit.sample_weights
         self._total_weight = float(weights.sum())
         self._n_units = float(np.maximum(weights, 1.0).sum())
-        self._unit = 1.0 / np.maximum(weights, 1.0)
+        self._counts = problem.counts
+        self._unit = 1.0 / np.maximum(weights if self._counts is None else self._counts, 1.0)
         self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
 
@@ -148,11 +149,14 @@ class Recorder:
             hidden = self._nugget.shift() if known else self._nugget.moved()
         scores = (fit.targets - residual - hidden) / (np.sqrt(fit.engine.weights) * self.scale)
         entry: dict[str, float] = {}
-        if measure.loss is not None and leverage is not None:
+        if leverage is not None and (measure.loss is not None or self._counts is not None):
             losses = measure.losses(y, scores) if known else np.full(len(weights), np.inf)
             entry["loo"] = mean = float(weights @ losses) / self._total_weight
-            spread = weights @ np.square(losses - mean) / self._total_weight if np.isfinite(mean) else np.inf
-            entry["loo_se"] = float(np.sqrt(spread / max(self._n_units - 1.0, 1.0)))
+            largest = float(np.abs(losses).max()) or 1.0
+            spread = (
+                weights @ np.square((losses - mean) / largest) / self._total_weight if np.isfinite(mean) else np.inf
+            )
+            entry["loo_se"] = largest * float(np.sqrt(spread / max(self._n_units - 1.0, 1.0)))
         if measure.classes and leverage is not None:
             entry["loo_error"] = float(weights @ measure.wrong(y, scores)) / self._total_weight if known else np.inf
         if measure.needs_temperature:

@@ -73,7 +73,7 @@ def check_loss(settings: Settings) -> None:
 
 def require_known(rule: StoppingRule, update: Update, loss: Loss | None) -> None:
     """Refuse a rule that needs the leave-one-out error where it has no closed form, or squared residuals."""
-    if loss is not None and not isinstance(loss, Squared) and not rule.for_any_loss:
+    if loss is not None and type(loss) is not Squared and not rule.for_any_loss:
         raise ValueError(
             f"stop={rule.name!r} is about squared residuals, but loss={loss.name!r}; use stop='loo', 'one-se', "
             "'loo-error' (for classes), 'validation', 'cv' or 'max'."
@@ -96,7 +96,9 @@ def start_fit(update: Update, engine: Engine, problem: Problem, penalty: Penalty
     fixed = problem.fixed_values(problem.X)
     if problem.loss is not None:
         objective = Objective(problem.loss, problem.targets, problem.sample_weights)
-        objective.value(np.zeros(problem.targets.shape))  # a loss of a wrong shape is told before it is searched
+        # A loss of a wrong shape is told before its constant is looked for.
+        nothing = np.zeros(problem.targets.shape)
+        objective.value(nothing), objective.gradient(nothing), objective.metric(nothing)
         start = np.zeros(len(problem.targets))
         if problem.intercept:
             start = problem.loss.start(problem.targets, problem.sample_weights)

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from threadpoolctl import threadpool_limits  # comes with scikit-learn
+from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+_lock = threading.Lock()
+_n_inside = 0
+_controller: Any = None  # knows the libraries; looking for them takes some milliseconds
+_limit: Any = None
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let the BLAS compute with one thread.
+    """Let the BLAS compute with one thread, until the last who asked for it has left.
 
     Between two products its threads wait for the next one in a busy loop, at the expense of the native core: a fit
-    that takes both in turn was measured to be 2.5 times slower with two of them than with one.
+    that takes both in turn was measured to be 2.5 times slower with two of them than with one. The number of threads
+    belongs to the whole process, so that of several fits at once the first sets it and the last restores it.
     """
-    with threadpool_limits(limits=1, user_api="blas"):
+    global _n_inside, _controller, _limit
+    with _lock:
+        if _n_inside == 0:
+            _controller = _controller or ThreadpoolController()
+            _limit = _controller.limit(limits=1, user_api="blas")
+        _n_inside += 1
+    try:
         yield
+    finally:
+        with _lock:
+            _n_inside -= 1
+            if _n_inside == 0:
+                _limit.restore_original_limits()

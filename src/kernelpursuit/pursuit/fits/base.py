@@ -162,7 +162,10 @@ def fixed_direction(basis: Basis, column: np.ndarray) -> Direction:
     p = basis.project(column[None])[:, 0]
     direction = basis.orthogonalise(column, np.zeros(0), p, dot(column, column))
     if direction is None:
-        raise ValueError("The fixed columns of the model are linearly dependent; leave one of them out.")
+        raise ValueError(
+            "The functions that are always in, the intercept among them, are linearly dependent on the training rows; "
+            "leave one out, or use fit_intercept=False."
+        )
     return direction
 
 

@@ -4,7 +4,8 @@ Around given scores f, `sum s_i loss(y_i, f_i)` equals to second order, but for 
 `sum m_i (z_i - f_i)²`. Its weights `m = s loss''/2` are the *metric*, `z = f - loss'/loss''` is the working response.
 Between two refits the fit is the least-squares one of that response, so that a step, its gain u²/a and leave-one-out
 cost what they always cost. A refit minimises the loss itself over all weights, and takes the square at the minimum for
-the steps to come.
+the steps to come. It is not the exact one of every row: curvatures below a hundredth of the largest are rounded up to
+that, and where a new metric costs much, one that is up to half as many atoms old is kept.
 """
 
 from __future__ import annotations
