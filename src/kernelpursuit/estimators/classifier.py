@@ -249,9 +249,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             # A fold may lack a class of the dict; but where y has one that is not there either, it is a slip.
             strange = [label for label in by_label if label not in known.tolist()]
             if strange and any(label not in by_label for label in known.tolist()):
-                raise ValueError(
-                    f"class_weight={self.class_weight!r} names {strange[0]!r}, which is no label of y."
-                )
+                raise ValueError(f"class_weight={self.class_weight!r} names {strange[0]!r}, which is no label of y.")
             by_class = np.array([by_label.get(label, 1.0) for label in known.tolist()])[which]
         self._weight_of_class = dict(zip(labels[counted > 0].tolist(), by_class.tolist()))
         full = np.zeros(len(labels))
