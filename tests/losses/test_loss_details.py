@@ -198,6 +198,17 @@ def test_class_weight_is_no_count(rows):
     assert matters.path_.loo[6] > counts.path_.loo[6]
 
 
+def test_class_weight_is_no_count_in_one_against_the_rest(rows):
+    X, _ = rows
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    settings = {"gamma": 1.0, "max_atoms": 4, "stop": "max", "multi_class": "ovr"}
+    matters = KernelPursuitClassifier(class_weight={0: 20.0, 1: 1.0, 2: 1.0}, **settings).fit(X, y)
+    counts = KernelPursuitClassifier(**settings).fit(X, y, sample_weight=np.where(y == 0, 20.0, 1.0))
+    for one, other in zip(matters.estimators_, counts.estimators_):
+        np.testing.assert_array_equal(one.coef_, other.coef_)
+        assert one.path_.loo[4] > other.path_.loo[4]
+
+
 def test_warm_start_knows_a_loss_of_the_user_from_another(rows):
     class Expectile(Loss):
         def __init__(self, share):

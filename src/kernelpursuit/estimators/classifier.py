@@ -300,7 +300,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         self.estimators_ = []
         for label in self.classes_:
             params = {**self.get_params(deep=False), "class_weight": None, "multi_class": "shared"}
-            one = type(self)(**params).fit(X, labels == label, weights, callback=callback)
+            one = type(self)(**params)
+            one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])
+            one._counts, one._weight_of_class, one._loss = self._counts, None, one._resolve_loss()
+            one._fit(X, one._codes(labels == label), weights, callback, one._loss, classes=True)
             self.estimators_.append(one)
         return self._gather()
 
