@@ -21,6 +21,8 @@ MOST_ITERATIONS = 200
 MOST_POLISHED, MOST_PRODUCTS = 10, 50
 # How far to go for a difference of gradients, where coordinates are of size one.
 DIFFERENCE = 1e-5
+# Less curvature than this, where it should be about one, is rounding.
+FLAT = 1e-8
 
 
 class Objective:
@@ -117,7 +119,7 @@ def _polished(gradient: Callable[[np.ndarray], np.ndarray], x: np.ndarray, conve
             width = DIFFERENCE / float(np.abs(direction).max())
             bent = (gradient(x + width * direction) - gradient(x - width * direction)) / (2 * width)
             bend = float(direction @ bent)
-            if not bend > 0:
+            if not bend > FLAT * float(direction @ direction):
                 break
             step = step + (squares / bend) * direction
             left = left - (squares / bend) * bent
