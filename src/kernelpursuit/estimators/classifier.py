@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import ROWS, one_sentence
+from kernelpursuit.estimators.checks import ROWS, one_sentence, unchanged_by_failure
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.pursuit import check_weights
 from kernelpursuit.stopping import as_rule, count_atoms
@@ -183,8 +183,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
+        with unchanged_by_failure(self):
             if isinstance(getattr(self, "path_", None), list):
                 # One path cannot go on from those of several classes, nor keep their models.
                 for name in ("estimators_", "_fitted_on"):
@@ -210,11 +209,6 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
                 return self._fit_each(X, labels, weights, callback)
             self._loss = self._resolve_loss()
             return self._fit(X, self._codes(labels), weights, callback, self._loss, classes=True)
-        except BaseException:
-            # Nothing half-fitted stays behind: a failed fit leaves the estimator as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _check_labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
         """Labels as an array of one dimension."""
@@ -233,8 +227,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         if self.class_weight is None:
             return weights
         # class_weight says how much a row matters, and not how often it was seen: left out, it goes as a whole.
-        self._counts = np.ones(len(labels)) if weights is None else weights
-        counted = np.ones(len(labels)) if weights is None else weights
+        self._counts = counted = np.ones(len(labels)) if weights is None else weights
         known, which = np.unique(labels[counted > 0], return_inverse=True)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             sums = np.bincount(which, weights=counted[counted > 0])

@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import check_rows_and_targets
+from kernelpursuit.estimators.checks import check_rows_and_targets, unchanged_by_failure
 from kernelpursuit.losses import as_loss
 from kernelpursuit.pursuit import check_weights
 
@@ -157,8 +157,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
+        with unchanged_by_failure(self):
             X, y = check_rows_and_targets(self, X, y)
             weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
             loss = as_loss(self.loss)
@@ -166,11 +165,6 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
                 raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
             self._y_ndim = y.ndim
             return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)
-        except BaseException:
-            # Nothing half-fitted stays behind: a failed fit leaves the estimator as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict targets.

@@ -16,10 +16,10 @@ from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.losses import Loss, Squared, as_loss
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import Callback, pursue
-from kernelpursuit.pursuit.measure import Measure
+from kernelpursuit.pursuit.measure import Measure, classes_of
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.penalty import resolve_penalty
-from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, class_numbers, pose
+from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
 from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Monitor, Recorder
 from kernelpursuit.pursuit.refit import refitted
@@ -232,7 +232,7 @@ def _pursuit(
             missing = np.full_like(found.validation, np.nan)
             return np.array([found.validation, missing if found.validation_error is None else found.validation_error])
 
-        groups = class_numbers(y) if settings.classes else np.zeros(len(y), dtype=int)
+        groups = classes_of(y.T) if settings.classes else np.zeros(len(y), dtype=int)
         cv, wrong = fold_errors(errors_without, X, y, sample_weight, n_folds, len(path), settings.seed, groups)
         path = replace(path, cv=cv, cv_error=wrong if settings.classes else None)
     n_kept, reason = path.check_size(rule.choose(path)), rule.explain(path)

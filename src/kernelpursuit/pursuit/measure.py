@@ -34,9 +34,7 @@ class Measure:
 
     def wrong(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Which rows are put in a wrong class: by the sign of one score, or by the largest of several."""
-        if len(y) == 1:
-            return (y[0] > 0) != (scores[0] > 0)
-        return y.argmax(axis=0) != scores.argmax(axis=0)
+        return classes_of(y) != classes_of(scores)
 
     @property
     def needs_temperature(self) -> bool:
@@ -53,8 +51,17 @@ class Measure:
         own = None if self.loss is None else self.loss.probabilities(scores)
         if own is not None:
             return own
-        both = np.vstack([-scores, scores]) if len(scores) == 1 else scores
-        return softmax(temperature * both, axis=0)
+        return softmax(temperature * _one_each(scores), axis=0)
+
+
+def classes_of(scores: np.ndarray) -> np.ndarray:
+    """Number of the class that scores or codes, shape (n_targets, n_rows), name: by sign if one, else the largest."""
+    return (scores[0] > 0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
+
+
+def _one_each(scores: np.ndarray) -> np.ndarray:
+    """A score for each class; of one score s, the two classes have -s and s."""
+    return np.vstack([-scores, scores]) if len(scores) == 1 else scores
 
 
 def checked_value(loss: Loss, what: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -78,8 +85,7 @@ def temperature(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, start: f
     were not fitted, or left out, else they are too far apart. Each class gets the benefit of one more row in doubt
     (after Platt 1999), so that t is finite where scores tell all rows apart.
     """
-    both = np.vstack([-scores, scores]) if len(scores) == 1 else scores
-    true = (y[0] > 0).astype(int) if len(scores) == 1 else y.argmax(axis=0)
+    both, true = _one_each(scores), classes_of(y)
     root_mean_square = float(np.sqrt(np.square(both).mean()))
     if not 0 < root_mean_square < np.inf:
         return 1.0

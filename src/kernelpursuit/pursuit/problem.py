@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from kernelpursuit._validate import as_floats, check_finite, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed, split
 from kernelpursuit.losses import Loss
+from kernelpursuit.pursuit.measure import classes_of
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
@@ -123,7 +124,7 @@ def pose(
     X = _dense_if_better(X)
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
-    groups = class_numbers(y) if classes else np.zeros(n_rows, dtype=int)
+    groups = classes_of(y.T) if classes else np.zeros(n_rows, dtype=int)
     held = _held_out_rows(given, held_out_fraction, seed, groups)
     if held_out is not None:
         X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
@@ -204,11 +205,6 @@ def _dense_if_better(X: Any) -> Any:
     size = X.shape[0] * X.shape[1]
     worth_it = X.shape[1] <= FEW_FEATURES or X.nnz >= DENSE_ABOVE * size
     return X.toarray() if worth_it and size <= DENSE_UP_TO else sp.csr_array(X)
-
-
-def class_numbers(codes: np.ndarray) -> np.ndarray:
-    """Number of the class that every row of codes, shape (n_rows, n_targets), stands for."""
-    return (codes[:, 0] > 0).astype(int) if codes.shape[1] == 1 else codes.argmax(axis=1)
 
 
 def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int, groups: np.ndarray) -> np.ndarray:

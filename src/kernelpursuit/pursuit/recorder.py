@@ -93,6 +93,7 @@ class Recorder:
         self.scale = problem.scale
         self.targets = problem.targets / problem.scale
         self.measure = measure
+        self._needs_temperature = measure.needs_temperature
         self.facts = problem.facts()
         self.monitor = monitor
         self._columns = {name: np.full(max_steps + 1, np.nan) for name in COLUMNS}
@@ -159,7 +160,7 @@ class Recorder:
             entry["loo_se"] = largest * float(np.sqrt(spread / max(self._n_units - 1.0, 1.0)))
         if measure.classes and leverage is not None:
             entry["loo_error"] = float(weights @ measure.wrong(y, scores)) / self._total_weight if known else np.inf
-        if measure.needs_temperature:
+        if self._needs_temperature:
             size = len(fit.atoms)
             if scores.size <= FEW_SCORES or size >= 1.1 * self._temperature_of or size <= 1:
                 self._last_temperature = temperature(y, scores, weights, self._last_temperature)
@@ -202,7 +203,7 @@ class Recorder:
             "loo_error": fit.leverage is None or not self.measure.classes,
             "validation": self.monitor is None,
             "validation_error": self.monitor is None or not self.measure.classes,
-            "temperature": not self.measure.needs_temperature,
+            "temperature": not self._needs_temperature,
         }
         view.update({name: None for name, is_absent in absent.items() if is_absent})
         return PursuitPath(
