@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify clean setup
+.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -54,6 +54,16 @@ bench: setup
 # Classifiers against SVC on the data sets of the papers; takes half an hour.
 bench-classify: setup
 	$(BIN)/python benchmarks/classify.py
+
+# Every table and figure of the papers; see docs/reproduction/index.md.
+reproduce: setup
+	$(BIN)/python -m reproduce
+
+reproduce-full: setup
+	$(BIN)/python -m reproduce --full
+
+reproduce-variants: setup
+	$(BIN)/python -m reproduce --variants
 
 clean:
 	rm -rf $(VENV) build dist out

@@ -1,0 +1,153 @@
+"""The configurations of tables and figures: `configs/*.toml`."""
+
+from __future__ import annotations
+
+import importlib
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+CONFIGS = Path(__file__).parent / "configs"
+PAPERS = {
+    "nair": "Nair, Choudhury and Keane",
+    "kmp": "Vincent and Bengio",
+    "hagiwara": "Hagiwara",
+    "zhang": "Zhang",
+    "xu": "Xu, Lin, Fang and Li",
+}
+
+
+class ConfigError(ValueError):
+    """A configuration says something that cannot be."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a table that is run on its own: a data set, a digit, a sample size."""
+
+    settings: Mapping[str, Any]
+    data: tuple[str, ...]
+    quick: int
+    full: int
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why cells are not reproduced; `cells` is a pattern of "row | column"."""
+
+    cells: str
+    cause: str
+    text: str
+
+    def covers(self, row: str, column: str) -> bool:
+        """Whether it speaks of that cell."""
+        return fnmatchcase(f"{row} | {column}", self.cells)
+
+
+CAUSES = {
+    "paper": "a slip in the paper",
+    "ambiguity": "the paper does not say",
+    "data": "other data",
+    "ours": "ours",
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """One table or figure of a paper."""
+
+    name: str
+    title: str
+    protocol: str
+    experiment: str
+    figure: str
+    runs: str
+    parts: tuple[Part, ...]
+    variants: Mapping[str, Mapping[str, Any]]
+    reasons: tuple[Reason, ...]
+    p_values: tuple[Mapping[str, str], ...]
+
+    @property
+    def paper(self) -> str:
+        """The short name of its paper."""
+        return self.name.split("-")[0]
+
+    def varied(self, variant: str) -> tuple[Part, ...]:
+        """The parts with the settings of a variant laid over them; of `only`, those whose setting is in the list."""
+        given = self.variants[variant]
+        change = {key: value for key, value in given.items() if key not in ("why", "only")}
+        return tuple(
+            replace(part, settings={**part.settings, **change})
+            for part in self.parts
+            if all(part.settings[key] in allowed for key, allowed in given.get("only", {}).items())
+        )
+
+
+FIELDS = {
+    "title", "protocol", "experiment", "figure", "runs", "data", "repetitions", "settings", "parts", "variants",
+    "reasons", "p_values",
+}  # fmt: skip
+
+
+def named(name: str) -> Config:
+    """The configuration of that name."""
+    path = CONFIGS / f"{name}.toml"
+    if not path.exists():
+        raise ConfigError(f"No table or figure is called {name!r}; there are {', '.join(names())}.")
+    return _read(path)
+
+
+def names() -> list[str]:
+    """All tables and figures, in the order of the papers, tables first."""
+    order = list(PAPERS)
+    return sorted(
+        (path.stem for path in CONFIGS.glob("*.toml")),
+        key=lambda name: (order.index(name.split("-")[0]), "figure" in name, int(name.split("-")[-1])),
+    )
+
+
+def function(reference: str, package: str) -> Callable[..., Any]:
+    """The function that `module:name` stands for, in a package of `reproduce`."""
+    module, _, name = reference.partition(":")
+    return getattr(importlib.import_module(f"reproduce.{package}.{module}"), name)
+
+
+@cache
+def _read(path: Path) -> Config:
+    try:
+        text = tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path.name} is not TOML: {error}.") from error
+    unknown = text.keys() - FIELDS
+    if unknown:
+        raise ConfigError(f"{path.name} has {', '.join(sorted(unknown))}; it may have {', '.join(sorted(FIELDS))}.")
+    if ("experiment" in text) == ("runs" in text):
+        raise ConfigError(f"{path.name} must have either an experiment or `runs`, the table whose run it shows.")
+    return Config(
+        name=path.stem,
+        title=text["title"],
+        protocol=text.get("protocol", "").strip(),
+        experiment=text.get("experiment", ""),
+        figure=text.get("figure", ""),
+        runs=text.get("runs", path.stem),
+        parts=_parts(text) if "experiment" in text else (),
+        variants=text.get("variants", {}),
+        reasons=tuple(Reason(**reason) for reason in text.get("reasons", [])),
+        p_values=tuple(text.get("p_values", [])),
+    )
+
+
+def _parts(text: Mapping[str, Any]) -> tuple[Part, ...]:
+    parts = []
+    for given in text.get("parts", [{}]):
+        own = dict(given)
+        data = own.pop("data", text.get("data", []))
+        repetitions = own.pop("repetitions", text.get("repetitions"))
+        parts.append(
+            Part({**text.get("settings", {}), **own}, tuple(data), repetitions["quick"], repetitions["full"]),
+        )
+    return tuple(parts)

@@ -1,0 +1,160 @@
+"""The files of `docs/reproduction/` that hold results; the pages are made from them and from nothing else.
+
+`cells.csv` has one line a cell, `p-values.csv` the tests of differences, `variants.csv` what other readings of a paper
+come to, and `times.csv` seconds beside those that papers print.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import stats
+
+from reproduce.cells import BETTER, NOT_REPRODUCED, REPRODUCED, Cell, judge, published, values
+from reproduce.config import Config, named, names
+from reproduce.experiment import Measured
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reproduction"
+
+
+@dataclass(frozen=True)
+class PValue:
+    """How likely so large a difference of two methods is by chance."""
+
+    table: str
+    row: str
+    column: str
+    published: str
+    ours: float
+    repetitions: int
+
+
+@dataclass(frozen=True)
+class VariantCount:
+    """How many cells another reading of the paper gets right, beside ours on the same cells."""
+
+    table: str
+    variant: str
+    cells: int
+    right: int
+    right_as_chosen: int
+    repetitions: int
+
+
+@dataclass(frozen=True)
+class Time:
+    """Seconds that something took, on the paper's machine and on this one."""
+
+    table: str
+    name: str
+    published: str
+    ours: float
+
+
+Line = TypeVar("Line", Cell, PValue, VariantCount, Time)
+FILES: dict[type, str] = {Cell: "cells.csv", PValue: "p-values.csv", VariantCount: "variants.csv", Time: "times.csv"}
+
+
+def read(kind: type[Line], folder: Path = FOLDER) -> list[Line]:
+    """The lines of the file that holds that kind."""
+    path = folder / FILES[kind]
+    if not path.exists():
+        return []
+    parse = {field.name: {"float": float, "int": int}.get(str(field.type), str) for field in fields(kind)}
+    with path.open(newline="") as file:
+        return [kind(**{name: parse[name](text) for name, text in line.items()}) for line in csv.DictReader(file)]
+
+
+def update(kind: type[Line], tables: Iterable[str], lines: Sequence[Line], folder: Path = FOLDER) -> None:
+    """Put the lines of some tables in place of what the file had of them, in the order of the papers."""
+    replaced = set(tables)
+    order = {table: place for place, table in enumerate([*published(), *names()])}
+    kept: list[Line] = [line for line in read(kind, folder) if line.table not in replaced and line.table in order]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / FILES[kind]).open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(field.name for field in fields(kind))
+        for line in sorted([*kept, *lines], key=lambda line: order[line.table]):
+            writer.writerow(f"{value:.6g}" if isinstance(value, float) else value for value in astuple(line))
+
+
+def tables_of(config: Config) -> list[str]:
+    """The published tables that a configuration's run fills: its own, and those that say `runs`."""
+    return [name for name in names() if named(name).runs == config.name and name in published()]
+
+
+def cells_of(config: Config, measured: Sequence[Measured]) -> list[Cell]:
+    """The cells of all tables that a run fills."""
+    cells: list[Cell] = []
+    for table in sorted(tables_of(config), key=lambda table: table != config.name):
+        cells += judge(table, values(table, config.name, measured), errors=cells)
+    return cells
+
+
+def p_values_of(config: Config, measured: Sequence[Measured]) -> list[PValue]:
+    """The tests of differences that a configuration asks for.
+
+    "paired" is the t-test over disjoint training sets. "resampled" is that of Nadeau and Bengio for random splits,
+    which share rows: the variance of the mean is that of a difference times `1 / J + n_test / n_train`, not `1 / J`.
+    """
+    pairs = values(config.name, config.name, measured)
+    found = []
+    for test in config.p_values:
+        for cell in published()[config.name]:
+            if cell.column != test["column"] or (cell.row, test["first"]) not in pairs:
+                continue
+            first, second = (np.array(pairs[cell.row, test[side]]) for side in ("first", "second"))
+            repetitions = len(first)
+            share = 1 / repetitions + (float(test["test_share"]) if test["test"] == "resampled" else 0.0)
+            spread = np.var(first - second, ddof=1)
+            t = np.mean(first - second) / np.sqrt(share * spread) if spread else 0.0
+            p = float(2 * stats.t.sf(abs(t), repetitions - 1))
+            found.append(PValue(config.name, cell.row, cell.column, cell.text, p, repetitions))
+    return found
+
+
+def times_of(config: Config, measured: Sequence[Measured]) -> list[Time]:
+    """The least time of each thing that a run timed; other work on the machine only ever adds to it."""
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for one in measured:
+        for name, value in one.seconds.items():
+            seconds[name].append(value)
+    printed = {
+        f"{cell.row} | {cell.column}": cell.text for cell in published().get(config.name, ()) if cell.kind == "time"
+    }
+    return [Time(config.name, name, printed.get(name, ""), min(took)) for name, took in seconds.items()]
+
+
+def variant_count(config: Config, variant: str, cells: Sequence[Cell], chosen: Sequence[Cell]) -> VariantCount:
+    """How a variant does on the cells that it measured."""
+    verdicts = {(cell.table, cell.row, cell.column): cell.verdict for cell in chosen}
+    return VariantCount(
+        config.name,
+        variant,
+        cells=len(cells),
+        right=sum(cell.verdict != NOT_REPRODUCED for cell in cells),
+        right_as_chosen=sum(
+            verdicts.get((cell.table, cell.row, cell.column), NOT_REPRODUCED) != NOT_REPRODUCED for cell in cells
+        ),
+        repetitions=min((cell.repetitions for cell in cells), default=0),
+    )
+
+
+def counts(cells: Iterable[Cell]) -> Mapping[str, int]:
+    """How many cells have each verdict."""
+    found: dict[str, int] = dict.fromkeys((REPRODUCED, BETTER, NOT_REPRODUCED), 0)
+    for cell in cells:
+        found[cell.verdict] += 1
+    return found
+
+
+def reason_for(cell: Cell) -> Any:
+    """The reason given for a cell, or None."""
+    config = named(cell.table)
+    return next((reason for reason in config.reasons if reason.covers(cell.row, cell.column)), None)

@@ -1,0 +1,102 @@
+"""Verdicts: what counts as the same number, as better, and as neither."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reproduce import cells
+from reproduce.cells import BETTER, NOT_REPRODUCED, REPRODUCED, Published, judge
+from reproduce.experiment import Measured
+
+
+def number(
+    row="a", column="M error", kind="error", text="1.0", deviation=None, repetitions=4, total=None, unit="", half=0.05
+):
+    return Published("kmp-table-9", row, column, kind, text, deviation, repetitions, total, unit, half)
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """Put numbers in place of the published ones and judge them."""
+
+    def judged(numbers, found, errors=()):
+        monkeypatch.setattr(cells, "published", lambda: {"kmp-table-9": tuple(numbers)})
+        return judge("kmp-table-9", found, errors)
+
+    return judged
+
+
+def one(table, published, measured):
+    return table([published], {(published.row, published.column): measured})[0]
+
+
+class TestStandardErrors:
+    def test_the_printed_deviation_is_over_their_repetitions_and_ours_over_ours(self, table):
+        cell = one(table, number(deviation=0.2, repetitions=4), [0.9, 1.1, 1.0])
+        assert cell.published_se == pytest.approx(0.1)
+        assert cell.ours_se == pytest.approx(0.1 / np.sqrt(3))
+        assert cell.repetitions == 3
+
+    def test_ours_serves_for_both_where_none_is_printed(self, table):
+        cell = one(table, number(repetitions=16), [0.9, 1.1, 1.0])
+        assert cell.published_se == pytest.approx(0.1 / 4)
+
+    def test_a_count_has_a_binomial_error(self, table):
+        cell = one(table, number(text="16", total=2007, half=0.5), [20])
+        assert cell.published_se == pytest.approx(np.sqrt(16 * (1 - 16 / 2007)))
+        assert cell.ours_se == pytest.approx(np.sqrt(20 * (1 - 20 / 2007)))
+
+    def test_a_share_in_per_cent_has_a_binomial_error_in_per_cent(self, table):
+        cell = one(table, number(text="8.8", total=1000, unit="%"), [9.0])
+        assert cell.published_se == pytest.approx(100 * np.sqrt(0.088 * 0.912 / 1000))
+
+
+class TestVerdict:
+    # Two combined standard errors are 2 sqrt(0.1² + 0.1²/3) = 0.2309, and half a digit is 0.05.
+    @pytest.mark.parametrize(
+        ("shift", "verdict"),
+        [(0.0, REPRODUCED), (0.28, REPRODUCED), (0.282, NOT_REPRODUCED), (-0.28, REPRODUCED), (-0.282, BETTER)],
+    )
+    def test_two_standard_errors_and_half_a_digit_are_allowed(self, table, shift, verdict):
+        measured = np.array([0.9, 1.1, 1.0]) + shift
+        assert one(table, number(deviation=0.2), measured).verdict == verdict
+
+    def test_a_value_is_never_better(self, table):
+        assert one(table, number(kind="value", deviation=0.0), [0.1, 0.1]).verdict == NOT_REPRODUCED
+
+    @pytest.mark.parametrize(("error", "verdict"), [(1.0, BETTER), (0.1, BETTER), (9.0, NOT_REPRODUCED)])
+    def test_a_smaller_size_is_better_only_where_the_error_is_no_worse(self, table, error, verdict):
+        numbers = [number(), number(column="M n", kind="size", text="50")]
+        found = table(numbers, {("a", "M error"): [error] * 2, ("a", "M n"): [10, 10]})
+        assert found[1].verdict == verdict
+
+    def test_the_error_of_another_method_does_not_count(self, table):
+        numbers = [number(column="other error"), number(column="M n", kind="size", text="50")]
+        found = table(numbers, {("a", "other error"): [9.0] * 2, ("a", "M n"): [10, 10]})
+        assert found[1].verdict == BETTER
+
+    def test_errors_may_stand_in_another_table(self, table):
+        failed = table([number(column="M")], {("a", "M"): [9.0] * 2})
+        sizes = table([number(column="M", kind="size", text="50")], {("a", "M"): [10, 10]}, errors=failed)
+        assert sizes[0].verdict == NOT_REPRODUCED
+
+    def test_a_larger_size_is_not_reproduced(self, table):
+        assert one(table, number(column="M n", kind="size", text="50"), [60, 60]).verdict == NOT_REPRODUCED
+
+    def test_what_was_not_measured_has_no_cell(self, table):
+        assert table([number()], {}) == []
+
+    def test_times_are_not_judged(self, table):
+        assert table([number(kind="time")], {("a", "M error"): [1.0]}) == []
+
+
+class TestValues:
+    def test_a_row_may_name_another_table(self):
+        measured = [Measured({("ailerons", "TCR"): 0.2, ("hagiwara-table-3:ailerons", "TCR"): 20.0})] * 2
+        assert cells.values("hagiwara-table-2", "hagiwara-table-2", measured) == {("ailerons", "TCR"): [0.2, 0.2]}
+        assert cells.values("hagiwara-table-3", "hagiwara-table-2", measured) == {("ailerons", "TCR"): [20.0, 20.0]}
+
+    def test_a_colon_in_a_row_is_no_table(self):
+        measured = [Measured({("note: a", "b"): 1.0})]
+        assert cells.values("xu-table-1", "xu-table-1", measured) == {("note: a", "b"): [1.0]}
