@@ -53,7 +53,7 @@ bench: setup
 
 # Classifiers against SVC on the data sets of the papers; takes half an hour.
 bench-classify: setup
-	$(BIN)/python benchmarks/classify.py
+	PYTHONPATH=. $(BIN)/python benchmarks/classify.py
 
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup

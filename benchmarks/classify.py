@@ -6,11 +6,9 @@ digits in one model. Data come from the folder `KERNELPURSUIT_DATA`, by default 
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +22,8 @@ from sklearn.svm import SVC
 from timing import row
 
 from kernelpursuit import KernelPursuitClassifier
+from reproduce.data import DataMissing, load, load_splits
 
-DATA = Path(os.environ.get("KERNELPURSUIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SETS = ("banana", "breast_cancer", "german", "image", "waveform")
 # Widths are in units of the number of features, since inputs are standardised.
 SVC_GRID = {"C": [0.1, 1.0, 10.0, 100.0, 1000.0], "gamma": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]}
@@ -60,11 +58,10 @@ def one_split(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray)
 
 def ida(name: str) -> None:
     """One IDA set over its splits."""
-    frame = pd.read_csv(DATA / f"ida_{name}.csv.gz")
-    X, y = frame.iloc[:, :-1].to_numpy(float), frame["target"].to_numpy(int)
-    splits = np.load(DATA / f"ida_{name}_splits.npz")
+    X, y = load(f"ida_{name}")
+    splits = load_splits(f"ida_{name}")
     started = time.perf_counter()
-    found = Parallel(n_jobs=2)(delayed(one_split)(X, y, *split) for split in zip(splits["train"], splits["test"]))
+    found = Parallel(n_jobs=2)(delayed(one_split)(X, y, *split) for split in zip(*splits))
     table = pd.DataFrame(found)
     mean, error = table.mean(), table["svc_error"].std() / np.sqrt(len(table))
     what = f"IDA {name}, {len(table)} splits"
@@ -85,9 +82,7 @@ def ida(name: str) -> None:
 
 def usps(standardised: bool, svc_settings: dict[str, float], our_settings: dict[str, Any]) -> None:
     """All ten digits in one model with shared atoms; both at the best settings by error on the test rows."""
-    train, test = (pd.read_csv(DATA / f"usps_{part}.csv.gz") for part in ("train", "test"))
-    X, new = train.iloc[:, :-1].to_numpy(float), test.iloc[:, :-1].to_numpy(float)
-    y, truth = train["target"].to_numpy(int), test["target"].to_numpy(int)
+    (X, y), (new, truth) = load("usps_train"), load("usps_test")
     if standardised:
         scaler = StandardScaler().fit(X)
         X, new = scaler.transform(X), scaler.transform(new)
@@ -134,8 +129,6 @@ def usps(standardised: bool, svc_settings: dict[str, float], our_settings: dict[
 def main(names: list[str]) -> None:
     """Run all, or the sets named on the command line."""
     warnings.filterwarnings("ignore", category=FutureWarning)
-    if not DATA.is_dir():
-        sys.exit(f"{DATA} is not there; set KERNELPURSUIT_DATA to the folder with the data sets.")
     if not names or "usps" in names:
         usps(True, {"C": 10.0, "gamma": 1 / 256}, {"gamma": 1 / 512, "alpha": 1e-2})
         usps(False, {"C": 10.0, "gamma": 1 / 128}, {"gamma": 1 / 128, "alpha": 5e-2})
@@ -145,4 +138,7 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except DataMissing as missing:
+        sys.exit(str(missing))

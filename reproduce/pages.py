@@ -12,7 +12,7 @@ from reproduce.growth import series
 from reproduce.results import FOLDER, PValue, Time, VariantCount, counts, read, reason_for
 
 MARKS = {REPRODUCED: "", BETTER: " ▾", NOT_REPRODUCED: " ✗"}
-LEGEND = "published / ours (difference in published standard errors); ▾ better, ✗ not reproduced."
+LEGEND = "published / ours (difference in published standard errors, where below 1,000); ▾ better, ✗ not reproduced."
 MADE = "<!-- Made by `python -m reproduce`; change `reproduce/` and not this page. -->\n\n"
 
 TIMES = """# Times
@@ -102,9 +102,16 @@ def _cells(cells: Sequence[Cell]) -> str:
 
 def _shown(cell: Cell) -> str:
     digits = len(cell.published.partition(".")[2])
+    ours = f"{cell.ours:.{max(digits, 1 if cell.ours % 1 else 0)}f}"
+    return f"{cell.published} / {ours}{_distance(cell)}{MARKS[cell.verdict]}"
+
+
+def _distance(cell: Cell) -> str:
+    """The difference in published standard errors; nothing where those are zero or next to it."""
     difference = cell.ours - float(cell.published)
-    distance = f" ({difference / cell.published_se:+.1f})" if cell.published_se > 0 else ""
-    return f"{cell.published} / {cell.ours:.{max(digits, 1 if cell.ours % 1 else 0)}f}{distance}{MARKS[cell.verdict]}"
+    if abs(difference) >= 1000 * cell.published_se:
+        return ""
+    return f" ({difference / cell.published_se:+.1f})"
 
 
 def _repetitions(cells: Sequence[Cell]) -> str:
@@ -136,12 +143,11 @@ def _variants(config: Config, folder: Path) -> str:
     found = [line for line in read(VariantCount, folder) if line.table == config.name]
     if not found:
         return ""
-    lines = [["other reading", "what it changes", "cells right", "as chosen, of the same cells", "repetitions"]]
+    lines = [["other reading", "what it changes", "reproduced + better, of", "as chosen", "repetitions"]]
     for line in found:
         why = config.variants.get(line.variant, {}).get("why", "")
-        lines.append(
-            [line.variant, why, f"{line.right} of {line.cells}", str(line.right_as_chosen), str(line.repetitions)]
-        )
+        theirs, ours = (f"{line.reproduced} + {line.better}", f"{line.reproduced_as_chosen} + {line.better_as_chosen}")
+        lines.append([line.variant, why, f"{theirs} of {line.cells}", ours, str(line.repetitions)])
     return _table(lines)
 
 

@@ -42,8 +42,10 @@ class VariantCount:
     table: str
     variant: str
     cells: int
-    right: int
-    right_as_chosen: int
+    reproduced: int
+    better: int
+    reproduced_as_chosen: int
+    better_as_chosen: int
     repetitions: int
 
 
@@ -133,16 +135,12 @@ def times_of(config: Config, measured: Sequence[Measured]) -> list[Time]:
 
 def variant_count(config: Config, variant: str, cells: Sequence[Cell], chosen: Sequence[Cell]) -> VariantCount:
     """How a variant does on the cells that it measured."""
-    verdicts = {(cell.table, cell.row, cell.column): cell.verdict for cell in chosen}
+    places = {(cell.table, cell.row, cell.column) for cell in cells}
+    ours = counts(cells)
+    same = counts(cell for cell in chosen if (cell.table, cell.row, cell.column) in places)
+    repetitions = min((cell.repetitions for cell in cells), default=0)
     return VariantCount(
-        config.name,
-        variant,
-        cells=len(cells),
-        right=sum(cell.verdict != NOT_REPRODUCED for cell in cells),
-        right_as_chosen=sum(
-            verdicts.get((cell.table, cell.row, cell.column), NOT_REPRODUCED) != NOT_REPRODUCED for cell in cells
-        ),
-        repetitions=min((cell.repetitions for cell in cells), default=0),
+        config.name, variant, len(cells), ours[REPRODUCED], ours[BETTER], same[REPRODUCED], same[BETTER], repetitions
     )
 
 
