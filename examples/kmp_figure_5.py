@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from picture import BLUE, GREEN, ORANGE, finish, panels, save
 
 from kernelpursuit.losses import DoomII, Exponential, Logistic, Loss, SmoothHinge, Squared, SquaredTanh
@@ -30,6 +31,14 @@ LINES = ("-", "--", "-.", ":")
 
 
 def main(folder: str | Path = "out") -> dict[str, float]:
+    figure, at_3 = draw()
+    save(figure, folder, "kmp_figure_5.png")
+    print("loss at margin 3: " + ", ".join(f"{name} {value:.3f}" for name, value in at_3.items()))
+    return at_3
+
+
+def draw() -> tuple[Figure, dict[str, float]]:
+    """The figure, and what some losses come to at a margin of 3."""
     margins = np.linspace(-3, 3, 601)
     figure, axes = panels(1, 2, (9.5, 3.9), sharex=True, sharey=True)
     families = {"Losses of boosting and of the SVM": MARGIN_LOSSES, "Traditional losses": TRADITIONAL_LOSSES}
@@ -41,12 +50,8 @@ def main(folder: str | Path = "out") -> dict[str, float]:
         finish(ax, title, "margin m = y f(x): wrong below 0, right above", "loss")
         ax.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(2 / 3, 1))
         ax.label_outer()
-    save(figure, folder, "kmp_figure_5.png")
-
     losses = {"squared": Squared(), "tanh": SquaredTanh(), "doom2": DoomII(), "logistic": Logistic()}
-    at_3 = {name: float(cost(loss, np.array([3.0]))[0]) for name, loss in losses.items()}
-    print("loss at margin 3: " + ", ".join(f"{name} {value:.3f}" for name, value in at_3.items()))
-    return at_3
+    return figure, {name: float(cost(loss, np.array([3.0]))[0]) for name, loss in losses.items()}
 
 
 def cost(loss: Loss, margins: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from picture import panels, save
 from sklearn.svm import SVC
 
@@ -25,6 +26,15 @@ GAMMA = 0.3
 
 
 def main(folder: str | Path = "out") -> dict[str, dict[str, int]]:
+    figure, found = draw()
+    save(figure, folder, "kmp_figure_6.png")
+    for name, numbers in found.items():
+        print(f"{name}: {numbers['centres']} centres, {numbers['errors']} training errors")
+    return found
+
+
+def draw() -> tuple[Figure, dict[str, dict[str, int]]]:
+    """The figure, and what it shows in numbers."""
     X, y = make_wave()
     svm = SVC(C=1e6, gamma=GAMMA).fit(X, y)
     n_support = len(svm.support_)
@@ -52,11 +62,7 @@ def main(folder: str | Path = "out") -> dict[str, dict[str, int]]:
     handles, labels = axes.flat[0].get_legend_handles_labels()
     labels[2] = "centres or support vectors"
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    save(figure, folder, "kmp_figure_6.png")
-
-    for name, numbers in found.items():
-        print(f"{name}: {numbers['centres']} centres, {numbers['errors']} training errors")
-    return found
+    return figure, found
 
 
 def make_wave(n_samples: int = 40, gap: float = 0.4, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:

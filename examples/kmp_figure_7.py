@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from picture import panels, save
 from sklearn.svm import SVC
 
@@ -20,6 +21,14 @@ from kernelpursuit.plotting import DecisionDisplay
 
 
 def main(folder: str | Path = "out") -> dict[str, int]:
+    figure, errors = draw()
+    save(figure, folder, "kmp_figure_7.png")
+    print("training errors: " + ", ".join(f"{name} {n}" for name, n in errors.items()))
+    return errors
+
+
+def draw() -> tuple[Figure, dict[str, int]]:
+    """The figure, and what it shows in numbers."""
     X, y = make_far_cluster()
     # Two linear atoms and a constant are all the lines there are.
     linear = {"kernel": "linear", "penalty": None, "max_atoms": 2, "stop": "max"}
@@ -41,10 +50,7 @@ def main(folder: str | Path = "out") -> dict[str, int]:
     handles, labels = axes[1].get_legend_handles_labels()
     labels[2] = "centres or support vectors"
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    save(figure, folder, "kmp_figure_7.png")
-
-    print("training errors: " + ", ".join(f"{name} {n}" for name, n in errors.items()))
-    return errors
+    return figure, errors
 
 
 def make_far_cluster(seed: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -69,7 +69,7 @@ class Config:
     parts: tuple[Part, ...]
     variants: Mapping[str, Mapping[str, Any]]
     reasons: tuple[Reason, ...]
-    p_values: tuple[Mapping[str, str], ...]
+    p_values: tuple[Mapping[str, Any], ...]
 
     @property
     def paper(self) -> str:

@@ -104,6 +104,7 @@ def p_values_of(config: Config, measured: Sequence[Measured]) -> list[PValue]:
 
     "paired" is the t-test over disjoint training sets. "resampled" is that of Nadeau and Bengio for random splits,
     which share rows: the variance of the mean is that of a difference times `1 / J + n_test / n_train`, not `1 / J`.
+    Both are of two sides unless the configuration says one.
     """
     pairs = values(config.name, config.name, measured)
     found = []
@@ -116,7 +117,7 @@ def p_values_of(config: Config, measured: Sequence[Measured]) -> list[PValue]:
             share = 1 / repetitions + (float(test["test_share"]) if test["test"] == "resampled" else 0.0)
             spread = np.var(first - second, ddof=1)
             t = np.mean(first - second) / np.sqrt(share * spread) if spread else 0.0
-            p = float(2 * stats.t.sf(abs(t), repetitions - 1))
+            p = float(int(test.get("sides", 2)) * stats.t.sf(abs(t), repetitions - 1))
             found.append(PValue(config.name, cell.row, cell.column, cell.text, p, repetitions))
     return found
 

@@ -67,14 +67,11 @@ def friedman(
     y = _random_function(rng, X, spd, shared, factor)
     y += noise * y.std() * rng.standard_normal(n_samples)
     cells: dict[tuple[str, str], float] = {}
-    seconds = {}
     for name, preset in METHODS.items():
-        started = time.perf_counter()
         model = preset(gamma=1 / width, max_atoms=max(sizes), penalty="nugget", alpha=nugget).fit(X, y)
-        seconds[f"{name} p={p}"] = time.perf_counter() - started
         residual = _normalised_residual(model)
         cells |= {(f"p={p}, n={size}", name): residual[min(size, len(residual) - 1)] for size in sizes}
-    return Measured(cells, seconds=seconds)
+    return Measured(cells)
 
 
 def _random_function(rng: np.random.Generator, X: np.ndarray, spd: str, shared: bool, factor: float) -> np.ndarray:
@@ -140,12 +137,10 @@ def subset_sizes(
     X, y, X_test, y_test = _split(repetition, source, n_train, scaling, one_hot)
     mean = float(y.mean()) if centred else 0.0
     settings: dict[str, Any] = {"gamma": 1 / width, "penalty": "nugget", "alpha": nugget}
-    cells, seconds = {}, {}
+    cells: dict[tuple[str, str], float] = {}
     curves: dict[str, Sequence[float]] = {}
     for name, preset in METHODS.items():
-        started = time.perf_counter()
         whole = preset(max_atoms=max(sizes), **settings).fit(X, y - mean)
-        seconds[f"{name} n={max(sizes)}"] = time.perf_counter() - started
         curves[name] = _normalised_residual(whole)
         models = {size: whole.at(min(size, whole.path_.n_steps)) for size in sizes}
         if name == "MRX" and refitted:  # only the model that a fit keeps is refitted, so each size takes a fit
@@ -153,7 +148,7 @@ def subset_sizes(
             curves["MRX refitted"] = [_refitted_residual(model) for model in models.values()]
         for size, model in models.items():
             cells[f"n={size}", name] = _squared_error(model, X_test, y_test - mean)
-    return Measured(cells, curves, seconds)
+    return Measured(cells, curves)
 
 
 def stopping(
@@ -200,16 +195,14 @@ def stopping(
     X, y, X_test, y_test = _split(repetition, source, n_train, scaling, one_hot)
     penalty: dict[str, Any] = {"penalty": "nugget", "alpha": nugget} if nugget else {"penalty": None}
     rules = {"QR + MDL": MDL(patience=patience or None), "QR + AIC": AIC(variant, patience=patience or None)}
-    cells, seconds = {}, {}
+    cells: dict[tuple[str, str], float] = {}
     for rule_name, rule in rules.items():
-        started = time.perf_counter()
         model = presets.greedy_qr(
             gamma=1 / width, max_atoms=max_atoms, stop=rule, update=Orthogonal(rcond=1e-12), **penalty
         ).fit(X, y)
-        seconds[f"{rule_name} {name}"] = time.perf_counter() - started
         cells[name, f"{rule_name} error"] = _squared_error(model, X_test, y_test)
         cells[name, f"{rule_name} n"] = model.n_atoms_
-    return Measured(cells, seconds=seconds)
+    return Measured(cells)
 
 
 def overfitting(

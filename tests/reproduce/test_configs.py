@@ -1,0 +1,83 @@
+"""Every configuration can be run as it stands, and every published table has one."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from reproduce.cells import published
+from reproduce.config import CAUSES, ConfigError, function, named, names
+from reproduce.data import known
+
+# What the papers have: tables and figures that are made again.
+EXPECTED = {
+    *(f"nair-table-{i}" for i in range(1, 7)), *(f"nair-figure-{i}" for i in range(1, 8)),
+    *(f"kmp-table-{i}" for i in range(1, 4)), *(f"kmp-figure-{i}" for i in (5, 6, 7)),
+    "hagiwara-table-2", "hagiwara-table-3", "hagiwara-figure-1",
+    *(f"zhang-figure-{i}" for i in range(1, 5)),
+    "xu-table-1", "xu-table-2", "xu-table-4", "xu-figure-1", "xu-figure-2",
+}  # fmt: skip
+
+
+def test_all_tables_and_figures_are_there():
+    assert set(names()) == EXPECTED
+    assert published().keys() <= EXPECTED
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+class TestConfig:
+    def test_what_it_names_exists(self, name):
+        config = named(name)
+        assert config.title
+        assert not config.title.endswith(".")
+        assert named(config.runs).experiment
+        for part in config.parts:
+            assert set(part.data) <= known().keys()
+            assert 1 <= part.quick <= part.full
+        assert {reason.cause for reason in config.reasons} <= CAUSES.keys()
+        if config.figure:
+            function(config.figure, "figures")
+        assert config.figure or name in published()
+
+    def test_its_experiment_takes_its_settings(self, name):
+        config = named(name)
+        for part in [*config.parts, *(part for variant in config.variants for part in config.varied(variant))]:
+            inspect.signature(function(config.experiment, "experiments")).bind(0, **part.settings)
+
+    def test_a_variant_says_why_and_changes_something(self, name):
+        config = named(name)
+        for variant, given in config.variants.items():
+            assert given["why"]
+            assert config.varied(variant)
+            assert any(part not in config.parts for part in config.varied(variant))
+
+
+class TestBadConfig:
+    @pytest.fixture
+    def read(self, tmp_path):
+        def reader(text):
+            from reproduce import config
+
+            path = tmp_path / "kmp-table-1.toml"
+            path.write_text(text)
+            return config._read.__wrapped__(path)
+
+        return reader
+
+    def test_an_unknown_name_lists_the_known_ones(self):
+        with pytest.raises(ConfigError, match="No table or figure is called 'nair-table-9'; there are nair-table-1"):
+            named("nair-table-9")
+
+    def test_an_unknown_field_is_refused(self, read):
+        with pytest.raises(ConfigError, match=r"kmp-table-1\.toml has colour; it may have data"):
+            read('title = "a"\ncolour = "red"\n')
+
+    def test_broken_toml_is_named(self, read):
+        with pytest.raises(ConfigError, match=r"kmp-table-1\.toml is not TOML"):
+            read("title = ")
+
+    def test_it_must_run_something_and_not_two_things(self, read):
+        for text in ('title = "a"\n', 'title = "a"\nexperiment = "b:c"\nruns = "xu-table-1"\n'):
+            with pytest.raises(ConfigError, match="either an experiment or `runs`"):
+                read(text)
