@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from reproduce import results, run
 from reproduce.config import Config, function, named
 from reproduce.growth import series
 
-IMAGES = results.FOLDER / "images"
 
-
-def draw(config: Config) -> None:
+def draw(config: Config, folder: Path) -> None:
     """Draw the figure of a configuration, if it has one and something is measured for it."""
     source = named(config.runs)
     measured = run.outcome(source, True).measured
     if config.figure and measured:
         settings = dict(source.parts[0].settings)
-        _save(function(config.figure, "figures")(measured, **settings), config.name)
+        _save(function(config.figure, "figures")(measured, **settings), folder / "images", config.name)
 
 
-def draw_times() -> None:
+def draw_times(folder: Path) -> None:
     """Draw the times of the report beside those that papers print."""
-    found = [one for one in results.read(results.Time) if one.published]
+    found = [one for one in results.read(results.Time, folder) if one.published]
     if found:
-        _save(function("times:against_rows", "figures")(series(found)), "times")
+        _save(function("times:against_rows", "figures")(series(found)), folder / "images", "times")
 
 
-def _save(figure: Any, name: str) -> None:
+def _save(figure: Any, folder: Path, name: str) -> None:
     from matplotlib import rc_context
 
-    IMAGES.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        figure.savefig(IMAGES / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")

@@ -14,7 +14,7 @@ COLOURS = {"PTR": "#0072b2", "TR2": "#d55e00", "SVR": "#009e73"}
 def against_rows(found: Sequence[Series]) -> Figure:
     """One panel a table: the paper's times dashed, ours solid, with the powers of n."""
     tables = list(dict.fromkeys(one.table for one in found))
-    figure = Figure(figsize=(3.4 * len(tables), 3.6), layout="constrained")
+    figure = Figure(figsize=(3.4 * len(tables), 4.6), layout="constrained")
     for place, table in enumerate(tables):
         axes = figure.add_subplot(1, len(tables), place + 1)
         for one in (one for one in found if one.table == table):
@@ -28,5 +28,5 @@ def against_rows(found: Sequence[Series]) -> Figure:
             )
         axes.set(title=table.replace("-", " ").replace("xu", "Xu"), xlabel="rows")
         axes.set_ylabel("seconds" if place == 0 else "")
-        axes.legend(fontsize=7, frameon=False)
+        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.17))
     return figure
