@@ -13,7 +13,7 @@ from reproduce.draw import draw, draw_times
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for, write the report, and return how many tables had a problem."""
+    """Run what is asked for, write the report, and return 0, 1 where a table had a problem, 2 for a wrong name."""
     options = _options(arguments)
     if options.list:
         print("\n".join(f"{name:<20} {named(name).title}" for name in names()))
@@ -23,16 +23,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
-    configs = [named(name) for name in dict.fromkeys(config.runs for config in shown)]
+    runs = dict.fromkeys(config.runs for config in shown)
+    configs = [named(name) for name in runs if named(name).experiment]
     problems: dict[str, str] = {}
     if options.variants:
-        problems |= _run_variants(configs, options.jobs, options.out)
+        problems |= _run_variants(configs, options)
     elif not options.report:
-        problems |= run.run([task for config in configs for task in run.tasks(config, options.full)], options.jobs)
+        wanted = [task for config in configs for task in run.tasks(config, options.full, options.at_most)]
+        problems |= run.run(wanted, options.jobs)
     for config in configs:
-        _record(config, options.full, options.out)
-    for config in shown:
-        draw(config, options.out)
+        _record(config, options.out, problems)
+    # A run may be shown by several figures, named or not.
+    for name in (name for name in names() if named(name).runs in runs):
+        draw(named(name), options.out)
     draw_times(options.out)
     pages.write(options.out)
     return _summary(shown, problems, options.out)
@@ -42,9 +45,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m reproduce", description="Make the papers' tables and figures again.")
     parser.add_argument("names", nargs="*", help="tables and figures, such as nair-table-2; all by default")
     parser.add_argument("--full", action="store_true", help="with the papers' own number of repetitions")
+    parser.add_argument("--at-most", type=_count, metavar="N", help="at most N repetitions of anything")
     parser.add_argument("--variants", action="store_true", help="run the other readings of the papers instead")
     parser.add_argument("--report", action="store_true", help="run nothing; write the report from what is done")
-    parser.add_argument("--jobs", type=int, default=2, help="repetitions at a time (default: 2)")
+    parser.add_argument("--jobs", type=_count, default=2, help="repetitions at a time (default: 2)")
     parser.add_argument(
         "--out", type=Path, default=results.FOLDER, help="folder of the report (default: docs/reproduction)"
     )
@@ -52,33 +56,46 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _record(config: Config, full: bool, folder: Path) -> None:
-    """Bring the result files up to date with what is measured of a configuration."""
-    measured = run.outcome(config, full).measured
-    if not measured:
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of repetitions; give 1 or more")
+    return int(text)
+
+
+def _record(config: Config, folder: Path, problems: dict[str, str]) -> None:
+    """Bring the result files up to date with a configuration, once all repetitions of a quick pass are done."""
+    quick = run.tasks(config, full=False)
+    left = len(quick) - len(run.done(quick))
+    if left:
+        left_out = f"{left} of {len(quick)} repetitions are not done; the report has what it had of it."
+        problems[config.name] = " ".join(filter(None, [problems.get(config.name), left_out]))
         return
+    measured = run.done(run.tasks(config, full=True))
     tables = results.tables_of(config)
     results.update(results.Cell, tables, results.cells_of(config, measured), folder)
     results.update(results.PValue, tables, results.p_values_of(config, measured), folder)
     results.update(results.Time, [config.name], results.times_of(config, measured), folder)
 
 
-def _run_variants(configs: Sequence[Config], jobs: int, folder: Path) -> dict[str, str]:
-    wanted = [(config, variant) for config in configs for variant in config.variants]
-    problems = run.run([task for config, variant in wanted for task in run.tasks(config, False, variant)], jobs)
-    chosen = results.read(results.Cell, folder)
+def _run_variants(configs: Sequence[Config], options: argparse.Namespace) -> dict[str, str]:
+    pairs = {
+        (config.name, variant): run.variant_tasks(config, variant, options.at_most)
+        for config in configs
+        for variant in config.variants
+    }
+    problems = run.run([task for pair in pairs.values() for tasks in pair for task in tasks], options.jobs)
     for config in configs:
         counted = []
         for variant in config.variants:
-            cells = results.cells_of(config, run.outcome(config, False, variant).measured)
+            cells, chosen = (results.cells_of(config, run.done(tasks)) for tasks in pairs[config.name, variant])
             if cells:
                 counted.append(results.variant_count(config, variant, cells, chosen))
-        results.update(results.VariantCount, [config.name], counted, folder)
+        results.update(results.VariantCount, [config.name], counted, options.out)
     return problems
 
 
 def _summary(shown: Sequence[Config], problems: dict[str, str], folder: Path) -> int:
-    """Say what came out, and what went wrong; the number of problems is the exit code."""
+    """Say what came out, and what went wrong; 1 if anything did."""
     cells = results.read(results.Cell, folder)
     for config in shown:
         found = results.counts(cell for cell in cells if cell.table == config.name)
@@ -87,7 +104,7 @@ def _summary(shown: Sequence[Config], problems: dict[str, str], folder: Path) ->
     for name, problem in problems.items():
         print(f"{name}: {problem}", file=sys.stderr)
     print(f"The report is {folder / 'index.md'}.")
-    return min(len(problems), 100)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

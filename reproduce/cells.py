@@ -46,11 +46,6 @@ class Published:
         """The number."""
         return float(self.text)
 
-    @property
-    def method(self) -> frozenset[str]:
-        """What names the method in its row and column; the size and the errors of one method share it."""
-        return frozenset(f"{self.row} {self.column}".split()) - MEASURES
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -71,17 +66,17 @@ class Cell:
 @cache
 def published() -> dict[str, tuple[Published, ...]]:
     """All published numbers by table."""
-    tables: dict[str, list[dict[str, str]]] = defaultdict(list)
+    tables: dict[str, list[Published]] = defaultdict(list)
     for path in sorted(PUBLISHED.glob("*.csv")):
         with path.open(newline="") as file:
             for line in csv.DictReader(file):
-                tables[line["table"]].append(line)
-    return {table: tuple(_published(line, lines) for line in lines) for table, lines in tables.items()}
+                tables[line["table"]].append(_published(line))
+    return {table: tuple(numbers) for table, numbers in tables.items()}
 
 
-def _published(line: Mapping[str, str], table: Sequence[Mapping[str, str]]) -> Published:
-    # Some papers drop trailing zeros: the finest number of the same kind in a table tells how all of them were rounded.
-    digits = max(len(other["published"].partition(".")[2]) for other in table if other["kind"] == line["kind"])
+def _published(line: Mapping[str, str]) -> Published:
+    # Where a paper drops trailing zeros, the file says how many decimals there were.
+    digits = int(line["decimals"] or len(line["published"].partition(".")[2]))
     return Published(
         table=line["table"],
         row=line["row"],
@@ -108,44 +103,64 @@ def values(table: str, run: str, measured: Iterable[Measured]) -> dict[tuple[str
     return found
 
 
-def judge(table: str, found: Mapping[tuple[str, str], Sequence[float]], errors: Iterable[Cell] = ()) -> list[Cell]:
-    """The cells of a table that were measured, each with its verdict.
+def judge(found: Mapping[str, Mapping[tuple[str, str], Sequence[float]]]) -> list[Cell]:
+    """The cells of the tables of one run, each with its verdict, from what was measured of each table."""
+    cells = [
+        _measured(number, measured[number.row, number.column])
+        for table, measured in found.items()
+        for number in published().get(table, ())
+        if number.kind in JUDGED and (number.row, number.column) in measured
+    ]
+    return with_verdicts(cells)
 
-    `errors` are the cells of the table that has the errors, where this one has sizes only. A smaller size is better
-    only where the errors of the same row and method are no worse.
+
+def with_verdicts(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells of one run with the verdicts that follow from their numbers.
+
+    Smaller is better only where it is not paid for: not where another number of the same row and method, an error or
+    a size, is worse.
     """
-    expected = [cell for cell in published().get(table, ()) if cell.kind in JUDGED and (cell.row, cell.column) in found]
-    cells = {cell: _judged(cell, found[cell.row, cell.column]) for cell in expected}
-    known = [*errors, *(cells[cell] for cell in expected if cell.kind == "error")]
-    failed = {_method_of(cell) for cell in known if cell.verdict == NOT_REPRODUCED}
+    alone = [(cell, _alone(cell)) for cell in cells]
+    worse = {_method(cell) for cell, verdict in alone if verdict == NOT_REPRODUCED}
     return [
-        replace(cells[cell], verdict=NOT_REPRODUCED)
-        if cell.kind == "size" and cells[cell].verdict == BETTER and cell.method in failed
-        else cells[cell]
-        for cell in expected
+        replace(cell, verdict=NOT_REPRODUCED if verdict == BETTER and _method(cell) in worse else verdict)
+        for cell, verdict in alone
     ]
 
 
-def _method_of(cell: Cell) -> frozenset[str]:
+def number_of(cell: Cell) -> Published:
+    """The published number of a cell."""
+    return next(one for one in published()[cell.table] if (one.row, one.column) == (cell.row, cell.column))
+
+
+def _method(cell: Cell) -> frozenset[str]:
+    """What names the method in a row and a column; the size and the errors of one method share it."""
     return frozenset(f"{cell.row} {cell.column}".split()) - MEASURES
 
 
-def _judged(cell: Published, measured: Sequence[float]) -> Cell:
-    ours = float(np.mean(measured))
-    if cell.total is not None:
-        published_se, ours_se = (_binomial(value, cell.total, cell.unit) for value in (cell.value, ours))
-    else:
-        spread = float(np.std(measured, ddof=1)) if len(measured) > 1 else 0.0
-        theirs = spread if cell.deviation is None else cell.deviation
-        published_se, ours_se = theirs / np.sqrt(cell.repetitions), spread / np.sqrt(len(measured))
-    difference, allowed = ours - cell.value, 2 * np.hypot(published_se, ours_se) + cell.half_digit
+def _alone(cell: Cell) -> str:
+    """The verdict on a cell, whatever stands beside it."""
+    number = number_of(cell)
+    difference = cell.ours - number.value
+    allowed = 2 * np.hypot(cell.published_se, cell.ours_se) + number.half_digit
     if abs(difference) <= allowed:
-        verdict = REPRODUCED
+        return REPRODUCED
+    return BETTER if difference < 0 and number.kind != "value" else NOT_REPRODUCED
+
+
+def _measured(number: Published, measured: Sequence[float]) -> Cell:
+    """A cell without a verdict."""
+    ours, repetitions = float(np.mean(measured)), len(measured)
+    if number.total is not None:
+        published_se, ours_se = (_binomial(value, number.total, number.unit) for value in (number.value, ours))
     else:
-        verdict = BETTER if difference < 0 and cell.kind != "value" else NOT_REPRODUCED
+        # Where one side has no deviation, that of the other serves for both.
+        spread = float(np.std(measured, ddof=1)) if repetitions > 1 else number.deviation or 0.0
+        theirs = spread if number.deviation is None else number.deviation
+        published_se, ours_se = theirs / np.sqrt(number.repetitions), spread / np.sqrt(repetitions)
     return Cell(
-        cell.table.split("-")[0], cell.table, cell.row, cell.column, cell.text,
-        float(published_se), ours, float(ours_se), len(measured), verdict,
+        number.table.split("-")[0], number.table, number.row, number.column, number.text,
+        float(published_se), ours, float(ours_se), repetitions, "",
     )  # fmt: skip
 
 

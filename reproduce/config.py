@@ -76,21 +76,27 @@ class Config:
         """The short name of its paper."""
         return self.name.split("-")[0]
 
+    def touched(self, variant: str) -> tuple[Part, ...]:
+        """The parts that a variant is run on: of its `only`, those whose setting is in the list."""
+        only = self.variants[variant].get("only", {})
+        return tuple(part for part in self.parts if all(part.settings[key] in allowed for key, allowed in only.items()))
+
     def varied(self, variant: str) -> tuple[Part, ...]:
-        """The parts with the settings of a variant laid over them; of `only`, those whose setting is in the list."""
-        given = self.variants[variant]
-        change = {key: value for key, value in given.items() if key not in ("why", "only")}
-        return tuple(
-            replace(part, settings={**part.settings, **change})
-            for part in self.parts
-            if all(part.settings[key] in allowed for key, allowed in given.get("only", {}).items())
-        )
+        """Those parts with the settings of the variant laid over them."""
+        change = {key: value for key, value in self.variants[variant].items() if key not in ("why", "only")}
+        return tuple(replace(part, settings={**part.settings, **change}) for part in self.touched(variant))
 
 
 FIELDS = {
     "title", "protocol", "experiment", "figure", "runs", "data", "repetitions", "settings", "parts", "variants",
     "reasons", "p_values",
 }  # fmt: skip
+
+
+ENTRIES = {
+    "reasons": {"cells", "cause", "text"},
+    "p_values": {"column", "first", "second", "test", "test_share", "sides"},
+}
 
 
 def named(name: str) -> Config:
@@ -125,8 +131,15 @@ def _read(path: Path) -> Config:
     unknown = text.keys() - FIELDS
     if unknown:
         raise ConfigError(f"{path.name} has {', '.join(sorted(unknown))}; it may have {', '.join(sorted(FIELDS))}.")
-    if ("experiment" in text) == ("runs" in text):
-        raise ConfigError(f"{path.name} must have either an experiment or `runs`, the table whose run it shows.")
+    if "experiment" in text and "runs" in text:
+        raise ConfigError(f"{path.name} has an experiment and `runs`, the table whose run it shows; it must choose.")
+    if "figure" not in text and not text.keys() & {"experiment", "runs"}:
+        raise ConfigError(f"{path.name} has neither an experiment, nor `runs`, nor a figure.")
+    for field, allowed in ENTRIES.items():
+        for entry in text.get(field, []):
+            if not set(entry) <= allowed or entry.get("test", "paired") not in ("paired", "resampled"):
+                what = f"it may have {', '.join(sorted(allowed))}, and a test is paired or resampled"
+                raise ConfigError(f"{path.name} has a slip in {field}: {entry}; {what}.")
     return Config(
         name=path.stem,
         title=text["title"],

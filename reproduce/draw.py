@@ -11,11 +11,12 @@ from reproduce.growth import series
 
 
 def draw(config: Config, folder: Path) -> None:
-    """Draw the figure of a configuration, if it has one and something is measured for it."""
+    """Draw the figure of a configuration, if it has one and the repetitions of a quick pass are done."""
     source = named(config.runs)
-    measured = run.outcome(source, True).measured
-    if config.figure and measured:
-        settings = dict(source.parts[0].settings)
+    quick = run.tasks(source, full=False)
+    if config.figure and len(run.done(quick)) == len(quick):
+        settings = dict(source.parts[0].settings) if source.parts else {}
+        measured = run.done(run.tasks(source, full=True))
         _save(function(config.figure, "figures")(measured, **settings), folder / "images", config.name)
 
 

@@ -93,10 +93,7 @@ def tables_of(config: Config) -> list[str]:
 
 def cells_of(config: Config, measured: Sequence[Measured]) -> list[Cell]:
     """The cells of all tables that a run fills."""
-    cells: list[Cell] = []
-    for table in sorted(tables_of(config), key=lambda table: table != config.name):
-        cells += judge(table, values(table, config.name, measured), errors=cells)
-    return cells
+    return judge({table: values(table, config.name, measured) for table in tables_of(config)})
 
 
 def p_values_of(config: Config, measured: Sequence[Measured]) -> list[PValue]:
@@ -113,13 +110,19 @@ def p_values_of(config: Config, measured: Sequence[Measured]) -> list[PValue]:
             if cell.column != test["column"] or (cell.row, test["first"]) not in pairs:
                 continue
             first, second = (np.array(pairs[cell.row, test[side]]) for side in ("first", "second"))
-            repetitions = len(first)
-            share = 1 / repetitions + (float(test["test_share"]) if test["test"] == "resampled" else 0.0)
-            spread = np.var(first - second, ddof=1)
-            t = np.mean(first - second) / np.sqrt(share * spread) if spread else 0.0
-            p = float(int(test.get("sides", 2)) * stats.t.sf(abs(t), repetitions - 1))
-            found.append(PValue(config.name, cell.row, cell.column, cell.text, p, repetitions))
+            if len(first) > 1:
+                p = _p_value(first - second, test)
+                found.append(PValue(config.name, cell.row, cell.column, cell.text, p, len(first)))
     return found
+
+
+def _p_value(differences: np.ndarray, test: Mapping[str, Any]) -> float:
+    repetitions = len(differences)
+    share = 1 / repetitions + (test["test_share"] if test["test"] == "resampled" else 0.0)
+    error = np.sqrt(share * np.var(differences, ddof=1))
+    if not error:
+        return float(not differences.any())
+    return float(test.get("sides", 2) * stats.t.sf(abs(np.mean(differences)) / error, repetitions - 1))
 
 
 def times_of(config: Config, measured: Sequence[Measured]) -> list[Time]:
@@ -135,13 +138,18 @@ def times_of(config: Config, measured: Sequence[Measured]) -> list[Time]:
 
 
 def variant_count(config: Config, variant: str, cells: Sequence[Cell], chosen: Sequence[Cell]) -> VariantCount:
-    """How a variant does on the cells that it measured."""
-    places = {(cell.table, cell.row, cell.column) for cell in cells}
-    ours = counts(cells)
-    same = counts(cell for cell in chosen if (cell.table, cell.row, cell.column) in places)
+    """How a variant does on its cells, and the chosen reading on the same repetitions of them."""
+    theirs, ours = counts(cells), counts(chosen)
     repetitions = min((cell.repetitions for cell in cells), default=0)
     return VariantCount(
-        config.name, variant, len(cells), ours[REPRODUCED], ours[BETTER], same[REPRODUCED], same[BETTER], repetitions
+        config.name,
+        variant,
+        len(cells),
+        theirs[REPRODUCED],
+        theirs[BETTER],
+        ours[REPRODUCED],
+        ours[BETTER],
+        repetitions,
     )
 
 

@@ -23,7 +23,7 @@ from joblib import Parallel, delayed, parallel_config
 
 import kernelpursuit
 from reproduce.config import Config, Part, function
-from reproduce.data import DataMissing, load
+from reproduce.data import DataMissing, known, load
 from reproduce.experiment import Measured
 
 HERE = Path(__file__).parent
@@ -42,27 +42,30 @@ class Task:
     @property
     def key(self) -> str:
         """What it was made with; the same task has the same key."""
-        made_with = [self.experiment, _sources(self.experiment), dict(self.part.settings), self.repetition]
+        data = [known()[name]["sha256"] for name in self.part.data]
+        made_with = [self.experiment, _sources(self.experiment), data, dict(self.part.settings), self.repetition]
         return hashlib.sha256(json.dumps(made_with, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass
-class Outcome:
-    """What became of a configuration's tasks."""
-
-    measured: list[Measured]
-    missing: int = 0
-    problem: str = ""
-
-
-def tasks(config: Config, full: bool, variant: str = "") -> list[Task]:
+def tasks(config: Config, full: bool, at_most: int | None = None) -> list[Task]:
     """The repetitions that a configuration asks for."""
-    journal = f"{config.name}@{variant}" if variant else config.name
-    parts = config.varied(variant) if variant else config.parts
+    return _tasks(config, config.name, config.parts, full, at_most)
+
+
+def variant_tasks(config: Config, variant: str, at_most: int | None = None) -> tuple[list[Task], list[Task]]:
+    """The repetitions of another reading of the paper, and the same ones of that which was chosen."""
+    return (
+        _tasks(config, f"{config.name}@{variant}", config.varied(variant), False, at_most),
+        _tasks(config, config.name, config.touched(variant), False, at_most),
+    )
+
+
+def _tasks(config: Config, journal: str, parts: Sequence[Part], full: bool, at_most: int | None) -> list[Task]:
+    most = sys.maxsize if at_most is None else at_most
     return [
         Task(journal, config.experiment, part, repetition)
         for part in parts
-        for repetition in range(part.full if full else part.quick)
+        for repetition in range(min(part.full if full else part.quick, most))
     ]
 
 
@@ -89,13 +92,10 @@ def run(wanted: Sequence[Task], jobs: int, progress: bool = True) -> dict[str, s
     return problems
 
 
-def outcome(config: Config, full: bool, variant: str = "") -> Outcome:
-    """What is measured of a configuration so far, beyond the repetitions asked for too."""
-    wanted = tasks(config, full, variant)
-    found = _lines(wanted[0].journal)
-    most = tasks(config, True, variant)
-    measured = [_measured(found[task.key]) for task in most if task.key in found]
-    return Outcome(measured, missing=sum(task.key not in found for task in wanted))
+def done(wanted: Sequence[Task]) -> list[Measured]:
+    """What is measured so far of some tasks, in their order."""
+    journals = {journal: _lines(journal) for journal in {task.journal for task in wanted}}
+    return [_measured(journals[task.journal][task.key]) for task in wanted if task.key in journals[task.journal]]
 
 
 def _done(task: Task) -> tuple[Task, dict[str, Any], str]:
@@ -163,10 +163,10 @@ def _data_problems(wanted: Sequence[Task]) -> dict[str, str]:
 
 @cache
 def _sources(experiment: str) -> str:
-    """A hash of the experiment's module and of the library."""
+    """A hash of the experiment's module, of what loads its data, and of the library."""
     library = Path(kernelpursuit.__file__).parent
-    files = [HERE / "experiments" / f"{experiment.partition(':')[0]}.py", *sorted(library.rglob("*.[ch]pp"))]
-    files += sorted(library.rglob("*.py"))
+    files = [HERE / "experiments" / f"{experiment.partition(':')[0]}.py", HERE / "data.py"]
+    files += [*sorted(library.rglob("*.[ch]pp")), *sorted(library.rglob("*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,9 +22,9 @@ def number(
 def table(monkeypatch):
     """Put numbers in place of the published ones and judge them."""
 
-    def judged(numbers, found, errors=()):
+    def judged(numbers, found):
         monkeypatch.setattr(cells, "published", lambda: {"kmp-table-9": tuple(numbers)})
-        return judge("kmp-table-9", found, errors)
+        return judge({"kmp-table-9": found})
 
     return judged
 
@@ -41,6 +43,10 @@ class TestStandardErrors:
     def test_ours_serves_for_both_where_none_is_printed(self, table):
         cell = one(table, number(repetitions=16), [0.9, 1.1, 1.0])
         assert cell.published_se == pytest.approx(0.1 / 4)
+
+    def test_theirs_serves_for_both_where_we_have_one_repetition(self, table):
+        cell = one(table, number(deviation=0.2, repetitions=4), [1.1])
+        assert (cell.published_se, cell.ours_se) == (pytest.approx(0.1), pytest.approx(0.2))
 
     def test_a_count_has_a_binomial_error(self, table):
         cell = one(table, number(text="16", total=2007, half=0.5), [20])
@@ -76,10 +82,18 @@ class TestVerdict:
         found = table(numbers, {("a", "other error"): [9.0] * 2, ("a", "M n"): [10, 10]})
         assert found[1].verdict == BETTER
 
-    def test_errors_may_stand_in_another_table(self, table):
-        failed = table([number(column="M")], {("a", "M"): [9.0] * 2})
-        sizes = table([number(column="M", kind="size", text="50")], {("a", "M"): [10, 10]}, errors=failed)
-        assert sizes[0].verdict == NOT_REPRODUCED
+    def test_a_lower_error_is_better_only_where_the_size_is_no_larger(self, table):
+        numbers = [number(), number(column="M n", kind="size", text="50")]
+        for size, verdict in ((50, BETTER), (10, BETTER), (60, NOT_REPRODUCED)):
+            found = table(numbers, {("a", "M error"): [0.1, 0.1], ("a", "M n"): [size, size]})
+            assert found[0].verdict == verdict
+
+    def test_errors_and_sizes_may_stand_in_two_tables_of_a_run(self, monkeypatch):
+        error, size = number(column="M"), number(column="M", kind="size", text="50")
+        both = {"kmp-table-9": (error,), "kmp-table-8": (replace(size, table="kmp-table-8"),)}
+        monkeypatch.setattr(cells, "published", lambda: both)
+        found = judge({"kmp-table-9": {("a", "M"): [9.0] * 2}, "kmp-table-8": {("a", "M"): [10, 10]}})
+        assert [cell.verdict for cell in found] == [NOT_REPRODUCED, NOT_REPRODUCED]
 
     def test_a_larger_size_is_not_reproduced(self, table):
         assert one(table, number(column="M n", kind="size", text="50"), [60, 60]).verdict == NOT_REPRODUCED

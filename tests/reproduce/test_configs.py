@@ -31,7 +31,7 @@ class TestConfig:
         config = named(name)
         assert config.title
         assert not config.title.endswith(".")
-        assert named(config.runs).experiment
+        assert named(config.runs).experiment or (config.runs == name and config.figure)
         for part in config.parts:
             assert set(part.data) <= known().keys()
             assert 1 <= part.quick <= part.full
@@ -50,7 +50,7 @@ class TestConfig:
         for variant, given in config.variants.items():
             assert given["why"]
             assert config.varied(variant)
-            assert any(part not in config.parts for part in config.varied(variant))
+            assert all(part not in config.parts for part in config.varied(variant))
 
 
 class TestBadConfig:
@@ -78,6 +78,12 @@ class TestBadConfig:
             read("title = ")
 
     def test_it_must_run_something_and_not_two_things(self, read):
-        for text in ('title = "a"\n', 'title = "a"\nexperiment = "b:c"\nruns = "xu-table-1"\n'):
-            with pytest.raises(ConfigError, match="either an experiment or `runs`"):
-                read(text)
+        with pytest.raises(ConfigError, match="neither an experiment, nor `runs`, nor a figure"):
+            read('title = "a"\n')
+        with pytest.raises(ConfigError, match="it must choose"):
+            read('title = "a"\nexperiment = "b:c"\nruns = "xu-table-1"\n')
+
+    @pytest.mark.parametrize("entry", ['[[reasons]]\ncause = "paper"\nwhy = "a"', '[[p_values]]\ntest = "resampeld"'])
+    def test_a_slip_in_an_entry_is_named(self, read, entry):
+        with pytest.raises(ConfigError, match=r"has a slip in (reasons|p_values)"):
+            read(f'title = "a"\nruns = "xu-table-1"\n{entry}\n')

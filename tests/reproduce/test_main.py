@@ -12,8 +12,8 @@ from reproduce.cells import Cell
 @pytest.fixture(autouse=True)
 def _small(tmp_path, monkeypatch):
     """Journals in a folder of their own, and three repetitions of anything."""
-    all_tasks = run.tasks
-    monkeypatch.setattr(run, "tasks", lambda *arguments: all_tasks(*arguments)[:3])
+    all_tasks = run._tasks
+    monkeypatch.setattr(run, "_tasks", lambda *arguments: all_tasks(*arguments)[:3])
     monkeypatch.setattr(run, "JOURNALS", tmp_path / "journals")
 
 
@@ -53,6 +53,24 @@ def test_tables_whose_data_are_missing_say_so_and_the_others_run(tmp_path, monke
 
 def _no_network(*_, **__):
     raise OSError("no network")
+
+
+def test_an_unfinished_run_leaves_the_report_as_it_was(tmp_path, capsys):
+    main(["nair-figure-4", "--jobs", "1", "--out", str(tmp_path)])
+    before = (tmp_path / "cells.csv").read_text()
+    journal = tmp_path / "journals" / "nair-figure-4.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:1]))
+    assert main(["nair-figure-4", "--report", "--out", str(tmp_path)]) == 1
+    assert "nair-figure-4: 2 of 3 repetitions are not done" in capsys.readouterr().err
+    assert (tmp_path / "cells.csv").read_text() == before
+
+
+@pytest.mark.parametrize("option", ["--jobs", "--at-most"])
+@pytest.mark.parametrize("number", ["0", "-1", "two"])
+def test_a_wrong_number_is_refused(option, number, capsys):
+    with pytest.raises(SystemExit):
+        main([option, number])
+    assert f"'{number}' is not a number of repetitions" in capsys.readouterr().err
 
 
 def test_an_unknown_name_is_refused(capsys):

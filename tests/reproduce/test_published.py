@@ -39,6 +39,12 @@ def test_trailing_zeros_that_a_paper_drops_do_not_widen_a_cell():
     assert any(one.text == "0.2" for one in published()["hagiwara-table-2"])
 
 
+def test_each_number_has_the_digits_that_it_is_printed_with():
+    half = {(one.row, one.column): one.half_digit for one in published()["kmp-table-3"]}
+    assert half["Sonar", "SVM error"] == 0.05
+    assert half["Ionosphere", "SVM error"] == 0.005
+
+
 @pytest.mark.skipif(not PAPERS.exists(), reason="the papers are not here")
 @pytest.mark.parametrize("paper", FILES)
 def test_every_number_stands_in_the_paper(paper):

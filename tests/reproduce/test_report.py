@@ -7,12 +7,13 @@ import math
 import pytest
 
 from reproduce import growth, pages, results
-from reproduce.cells import BETTER, JUDGED, NOT_REPRODUCED, REPRODUCED, Cell, published
-from reproduce.config import Config, Part
+from reproduce.cells import BETTER, JUDGED, NOT_REPRODUCED, REPRODUCED, Cell, published, with_verdicts
+from reproduce.config import Config, Part, named
 from reproduce.experiment import Measured
 from reproduce.results import PValue, Time, VariantCount
 
 CELLS = results.read(Cell)
+KEYS = {PValue: ("row", "column"), VariantCount: ("variant",), Time: ("name",)}
 NUMBERS = {(one.table, one.row, one.column): one for table in published().values() for one in table}
 
 
@@ -35,22 +36,16 @@ def test_lines_say_what_was_published():
             assert cell.published_se == pytest.approx(number.deviation / math.sqrt(number.repetitions), rel=1e-4)
 
 
-def test_every_verdict_follows_from_its_line():
-    failed = {
-        (cell.paper, NUMBERS[cell.table, cell.row, cell.column].method)
-        for cell in CELLS
-        if cell.verdict == NOT_REPRODUCED and NUMBERS[cell.table, cell.row, cell.column].kind == "error"
-    }
-    for cell in CELLS:
-        number = NUMBERS[cell.table, cell.row, cell.column]
-        difference = cell.ours - number.value
-        allowed = 2 * math.hypot(cell.published_se, cell.ours_se) + number.half_digit
-        if abs(difference) <= allowed * (1 - 1e-4):
-            assert cell.verdict == REPRODUCED, cell
-        elif difference > allowed * (1 + 1e-4):
-            assert cell.verdict == NOT_REPRODUCED, cell
-        elif difference < -allowed * (1 + 1e-4) and cell.verdict != BETTER:
-            assert number.kind == "value" or (cell.paper, number.method) in failed, cell
+@pytest.mark.parametrize("run", sorted({named(cell.table).runs for cell in CELLS}))
+def test_every_verdict_follows_from_the_lines_of_its_run(run):
+    lines = [cell for cell in CELLS if named(cell.table).runs == run]
+    assert with_verdicts(lines) == lines
+
+
+@pytest.mark.parametrize("kind", [PValue, VariantCount, Time])
+def test_every_line_stands_once(kind):
+    lines = [tuple(getattr(one, field) for field in ("table", *KEYS[kind])) for one in results.read(kind)]
+    assert len(set(lines)) == len(lines) > 0
 
 
 def test_every_cell_that_is_not_reproduced_has_a_reason():
@@ -120,13 +115,22 @@ class TestPValues:
         from scipy.stats import t, ttest_1samp
 
         differences = [0.1, -0.2, 0.4, 0.3]
-        found = results.p_values_of(self.config("resampled", test_share="1.0"), self.measured(differences))
+        found = results.p_values_of(self.config("resampled", test_share=1.0), self.measured(differences))
         statistic = ttest_1samp(differences, 0).statistic * math.sqrt(0.25 / 1.25)
         assert found[0].ours == pytest.approx(2 * t.sf(abs(statistic), 3))
 
-    def test_no_difference_at_all_is_no_significance(self):
-        found = results.p_values_of(self.config("paired"), self.measured([0.0, 0.0]))
-        assert found[0].ours == 1.0
+    @pytest.mark.parametrize(("difference", "p"), [(0.0, 1.0), (0.5, 0.0)])
+    def test_differences_that_are_all_the_same(self, difference, p):
+        found = results.p_values_of(self.config("paired"), self.measured([difference] * 3))
+        assert found[0].ours == p
+
+    def test_one_repetition_has_no_p_value(self):
+        assert results.p_values_of(self.config("paired"), self.measured([0.5])) == []
+
+    def test_one_side_is_half_of_two(self):
+        measured = self.measured([0.1, -0.2, 0.4, 0.3])
+        two, one = (results.p_values_of(self.config("paired", **more), measured)[0] for more in ({}, {"sides": 1}))
+        assert two.ours == pytest.approx(2 * one.ours)
 
 
 class TestGrowth:

@@ -34,8 +34,12 @@ def calls(tmp_path, monkeypatch):
     return made
 
 
-def go(one, full=False, variant=""):
-    return run.run(run.tasks(one, full, variant), jobs=1, progress=False)
+def go(one, full=False):
+    return run.run(run.tasks(one, full), jobs=1, progress=False)
+
+
+def cells(one, full=False):
+    return [found.cells["a", "b"] for found in run.done(run.tasks(one, full))]
 
 
 class TestResume:
@@ -48,42 +52,78 @@ class TestResume:
         go(config())
         go(config(), full=True)
         assert sorted(calls) == [0, 1, 2, 3, 4]
-        assert len(run.outcome(config(), full=False).measured) == 5
+        assert cells(config(), full=True) == [0.0, 2.0, 4.0, 6.0, 8.0]
 
     def test_a_line_cut_short_is_run_again(self, calls, tmp_path):
         go(config())
         path = tmp_path / "kmp-table-9.jsonl"
         path.write_text(path.read_text()[:-20])
-        assert run.outcome(config(), full=False).missing == 1
+        assert cells(config()) == [0.0, 2.0]
         go(config())
         assert sorted(calls) == [0, 1, 2, 2]
-        assert [one.cells["a", "b"] for one in run.outcome(config(), full=False).measured] == [0.0, 2.0, 4.0]
+        assert cells(config()) == [0.0, 2.0, 4.0]
 
     def test_other_settings_are_another_run(self, calls):
         go(config())
         go(config(settings={"scale": 3.0}))
         assert len(calls) == 6
-        assert [one.cells["a", "b"] for one in run.outcome(config(), full=False).measured] == [0.0, 2.0, 4.0]
+        assert cells(config()) == [0.0, 2.0, 4.0]
 
     def test_another_library_is_another_run(self, calls, monkeypatch):
         go(config())
         monkeypatch.setattr(run, "_sources", lambda experiment: "v2")
-        assert run.outcome(config(), full=False).missing == 3
+        assert cells(config()) == []
+
+    def test_other_data_are_another_run(self, calls, monkeypatch):
+        monkeypatch.setattr(run, "load", lambda name: None)
+        monkeypatch.setattr(run, "known", lambda: {"boston": {"sha256": "one"}})
+        go(config(data=["boston"]))
+        assert cells(config(data=["boston"])) == [0.0, 2.0, 4.0]
+        monkeypatch.setattr(run, "known", lambda: {"boston": {"sha256": "two"}})
+        assert cells(config(data=["boston"])) == []
+
+    def test_no_more_are_run_than_asked_for(self, calls):
+        run.run(run.tasks(config(), full=True, at_most=4), jobs=1, progress=False)
+        assert sorted(calls) == [0, 1, 2, 3]
 
     def test_a_variant_has_a_journal_of_its_own(self, calls):
         one = config(variants={"wide": {"why": "", "scale": 7.0}})
-        go(one)
-        go(one, variant="wide")
-        assert [found.cells["a", "b"] for found in run.outcome(one, False, "wide").measured] == [0.0, 7.0, 14.0]
-        assert [found.cells["a", "b"] for found in run.outcome(one, False).measured] == [0.0, 2.0, 4.0]
+        theirs, chosen = run.variant_tasks(one, "wide", at_most=2)
+        run.run([*theirs, *chosen], jobs=1, progress=False)
+        assert [found.cells["a", "b"] for found in run.done(theirs)] == [0.0, 7.0]
+        assert [found.cells["a", "b"] for found in run.done(chosen)] == [0.0, 2.0]
+
+    def test_a_variant_may_be_about_some_parts_only(self):
+        parts = tuple(Part({"scale": scale}, (), 1, 1) for scale in (1.0, 2.0))
+        given = {"wide": {"why": "", "offset": 7.0, "only": {"scale": [2.0]}}}
+        one = Config("kmp-table-9", "", "", "made:up", "", "kmp-table-9", parts, given, (), ())
+        theirs, chosen = run.variant_tasks(one, "wide")
+        assert [task.part.settings for task in theirs] == [{"scale": 2.0, "offset": 7.0}]
+        assert [task.part.settings for task in chosen] == [{"scale": 2.0}]
 
     def test_everything_comes_back_from_the_journal(self, calls, tmp_path):
         go(config(quick=1))
-        assert run.outcome(config(quick=1), full=False).measured == [
-            Measured({("a", "b"): 0.0}, {"curve": [0]}, {"n=1, x": 0.5})
-        ]
+        expected = Measured({("a", "b"): 0.0}, {"curve": [0]}, {"n=1, x": 0.5})
+        assert run.done(run.tasks(config(quick=1), False)) == [expected]
         line = json.loads((tmp_path / "kmp-table-9.jsonl").read_text())
         assert {"key", "repetition", "took", "cells", "curves", "seconds"} == line.keys()
+
+
+def test_the_key_knows_the_experiment_the_loader_and_the_library(monkeypatch):
+    """A change of any of these files is a change of the key; of another experiment it is not."""
+    read = []
+
+    class Watched(type(run.HERE)):
+        def read_bytes(self):
+            read.append(self.name)
+            return b""
+
+    monkeypatch.setattr(run, "HERE", Watched(run.HERE))
+    monkeypatch.setattr(run, "Path", Watched)
+    run._sources.__wrapped__("xu:real")
+    assert {"xu.py", "data.py", "engine.py", "module.cpp"} <= set(read) | {"module.cpp"}
+    assert any(name.endswith(".cpp") for name in read)
+    assert "nair.py" not in read
 
 
 class TestProblems:
