@@ -65,5 +65,6 @@ reproduce-full: setup
 reproduce-variants: setup
 	$(BIN)/python -m reproduce --variants
 
+# What `make reproduce` has done took hours, and stays.
 clean:
-	rm -rf $(VENV) build dist out
+	rm -rf $(VENV) build dist $(filter-out out/reproduce, $(wildcard out/*))

@@ -1,7 +1,7 @@
 """Classifiers against scikit-learn's SVC: `make bench-classify` (about half an hour on two cores).
 
 IDA sets over their given splits, each method tuned by 5-fold cross-validation on the training rows; USPS with all ten
-digits in one model. Data come from the folder `KERNELPURSUIT_DATA`, by default `../shared/data`.
+digits in one model. Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.
 """
 
 from __future__ import annotations

@@ -8,23 +8,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reproduce import pages, results, run
-from reproduce.config import Config, ConfigError, named, names
+from reproduce.config import Config, ConfigError, function, named, names
 from reproduce.draw import draw, draw_times
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for, write the report, and return 0, 1 where a table had a problem, 2 for a wrong name."""
     options = _options(arguments)
-    if options.list:
-        print("\n".join(f"{name:<20} {named(name).title}" for name in names()))
-        return 0
     try:
-        shown = [named(name) for name in options.names or names()]
+        if options.list:
+            print("\n".join(f"{name:<20} {named(name).title}" for name in names()))
+            return 0
+        return _reproduce([named(name) for name in options.names or names()], options)
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\nStopped. What was done is kept; run again to go on.", file=sys.stderr)
+        return 130
+
+
+def _reproduce(shown: Sequence[Config], options: argparse.Namespace) -> int:
     runs = dict.fromkeys(config.runs for config in shown)
     configs = [named(name) for name in runs if named(name).experiment]
+    for config in configs:
+        function(config.experiment, "experiments")  # a slip in a name is found before anything runs
     problems: dict[str, str] = {}
     if options.variants:
         problems |= _run_variants(configs, options)
@@ -46,8 +54,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="tables and figures, such as nair-table-2; all by default")
     parser.add_argument("--full", action="store_true", help="with the papers' own number of repetitions")
     parser.add_argument("--at-most", type=_count, metavar="N", help="at most N repetitions of anything")
-    parser.add_argument("--variants", action="store_true", help="run the other readings of the papers instead")
-    parser.add_argument("--report", action="store_true", help="run nothing; write the report from what is done")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--variants", action="store_true", help="run the other readings of the papers instead")
+    instead.add_argument("--report", action="store_true", help="run nothing; write the report from what is done")
     parser.add_argument("--jobs", type=_count, default=2, help="repetitions at a time (default: 2)")
     parser.add_argument(
         "--out", type=Path, default=results.FOLDER, help="folder of the report (default: docs/reproduction)"
@@ -99,7 +108,7 @@ def _summary(shown: Sequence[Config], problems: dict[str, str], folder: Path) ->
     cells = results.read(results.Cell, folder)
     for config in shown:
         found = results.counts(cell for cell in cells if cell.table == config.name)
-        if any(found.values()):
+        if any(found.values()) and config.runs not in problems:
             print(f"{config.name:<20} " + ", ".join(f"{n} {verdict}" for verdict, n in found.items()))
     for name, problem in problems.items():
         print(f"{name}: {problem}", file=sys.stderr)

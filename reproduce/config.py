@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ PAPERS = {
     "zhang": "Zhang",
     "xu": "Xu, Lin, Fang and Li",
 }
+NAME = re.compile(rf"({'|'.join(PAPERS)})-(table|figure)-\d+")
 
 
 class ConfigError(ValueError):
@@ -110,16 +112,20 @@ def named(name: str) -> Config:
 def names() -> list[str]:
     """All tables and figures, in the order of the papers, tables first."""
     order = list(PAPERS)
-    return sorted(
-        (path.stem for path in CONFIGS.glob("*.toml")),
-        key=lambda name: (order.index(name.split("-")[0]), "figure" in name, int(name.split("-")[-1])),
-    )
+    found = [path.stem for path in CONFIGS.glob("*.toml")]
+    for name in found:
+        if not NAME.fullmatch(name):
+            raise ConfigError(f"{name}.toml is not called after a table or figure, such as nair-table-2.")
+    return sorted(found, key=lambda name: (order.index(name.split("-")[0]), "figure" in name, int(name.split("-")[-1])))
 
 
 def function(reference: str, package: str) -> Callable[..., Any]:
     """The function that `module:name` stands for, in a package of `reproduce`."""
     module, _, name = reference.partition(":")
-    return getattr(importlib.import_module(f"reproduce.{package}.{module}"), name)
+    try:
+        return getattr(importlib.import_module(f"reproduce.{package}.{module}"), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise ConfigError(f"reproduce/{package}/ has no {reference}: {error}.") from error
 
 
 @cache
@@ -140,18 +146,28 @@ def _read(path: Path) -> Config:
             if not set(entry) <= allowed or entry.get("test", "paired") not in ("paired", "resampled"):
                 what = f"it may have {', '.join(sorted(allowed))}, and a test is paired or resampled"
                 raise ConfigError(f"{path.name} has a slip in {field}: {entry}; {what}.")
-    return Config(
-        name=path.stem,
-        title=text["title"],
-        protocol=text.get("protocol", "").strip(),
-        experiment=text.get("experiment", ""),
-        figure=text.get("figure", ""),
-        runs=text.get("runs", path.stem),
-        parts=_parts(text) if "experiment" in text else (),
-        variants=text.get("variants", {}),
-        reasons=tuple(Reason(**reason) for reason in text.get("reasons", [])),
-        p_values=tuple(text.get("p_values", [])),
-    )
+    try:
+        config = Config(
+            name=path.stem,
+            title=text["title"],
+            protocol=text.get("protocol", "").strip(),
+            experiment=text.get("experiment", ""),
+            figure=text.get("figure", ""),
+            runs=text.get("runs", path.stem),
+            parts=_parts(text) if "experiment" in text else (),
+            variants=text.get("variants", {}),
+            reasons=tuple(Reason(**reason) for reason in text.get("reasons", [])),
+            p_values=tuple(text.get("p_values", [])),
+        )
+    except (KeyError, TypeError) as error:
+        raise ConfigError(f"{path.name} lacks {error}.") from error
+    if not all(1 <= part.quick <= part.full for part in config.parts):
+        raise ConfigError(
+            f"{path.name} needs repetitions of at least 1, and no more for the quick pass than for the full."
+        )
+    if not {reason.cause for reason in config.reasons} <= CAUSES.keys():
+        raise ConfigError(f"{path.name} has a cause that is none of {', '.join(CAUSES)}.")
+    return config
 
 
 def _parts(text: Mapping[str, Any]) -> tuple[Part, ...]:

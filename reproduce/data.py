@@ -22,6 +22,7 @@ from sklearn.datasets import fetch_openml
 
 HERE = Path(__file__).parent
 VARIABLE = "KERNELPURSUIT_DATA"
+SPLITS = "_splits"  # what the splits of a data set are called, after its name
 
 
 class DataMissing(RuntimeError):
@@ -60,7 +61,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def load_splits(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows for training and for testing, one line a split, of a data set that comes with its splits."""
-    about = _about(f"{name}_splits")
+    about = _about(name + SPLITS)
     path = folder() / about["file"]
     if not path.exists():
         raise _missing(name, path, about)
@@ -152,5 +153,5 @@ def _missing(name: str, path: Path, about: Mapping[str, Any]) -> DataMissing:
     also = f", and OpenML's {about['openml']!r} could not be fetched" if "openml" in about else ""
     return DataMissing(
         f"{name}: there is no {path.name} in {path.parent}{also}; put it there, or name the folder that has it in the "
-        f"variable {VARIABLE}. Its source is in docs/reproduction/data.md."
+        f"variable {VARIABLE}. docs/reproduction/data.md says what it is."
     )

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reproduce.cells import BETTER, NOT_REPRODUCED, REPRODUCED, Cell, published
+from reproduce.cells import BETTER, JUDGED, NOT_REPRODUCED, REPRODUCED, Cell, number_of, published
 from reproduce.config import CAUSES, PAPERS, Config, named, names
 from reproduce.data import known
 from reproduce.growth import series
 from reproduce.results import FOLDER, PValue, Time, VariantCount, counts, read, reason_for
 
 MARKS = {REPRODUCED: "", BETTER: " ▾", NOT_REPRODUCED: " ✗"}
-LEGEND = "published / ours (difference in published standard errors, where below 1,000); ▾ better, ✗ not reproduced."
+LEGEND = (
+    "published / ours (difference in published standard errors, where below 1,000); ▾ better, ✗ not reproduced. "
+    "Verdicts go by the standard errors of both."
+)
 MADE = "<!-- Made by `python -m reproduce`; change `reproduce/` and not this page. -->\n\n"
 
 TIMES = """# Times
 
 Machines twenty years apart do not compare in seconds, but the power of n by which a time grows does. Ours are the
-least of all repetitions, on one thread, two repetitions at a time.
+least of all repetitions, each on one thread, beside another repetition.
 
 ![Times against the number of rows, the papers' and ours.](images/times.svg)
 
@@ -59,9 +63,15 @@ def _index(cells: Sequence[Cell]) -> str:
     text = (Path(__file__).parent / "index.md").read_text()
     headline = (
         f"Of {len(cells)} cells, {right} ({100 * right / max(len(cells), 1):.1f} %) are reproduced or better: "
-        f"{found[REPRODUCED]} reproduced, {found[BETTER]} better, {found[NOT_REPRODUCED]} not."
+        f"{found[REPRODUCED]} reproduced, {found[BETTER]} better, {found[NOT_REPRODUCED]} not. "
+        f"{_fewer(cells)} of them are of fewer repetitions than the paper's, which widens what counts as reproduced; "
+        "the pages say how many."
     )
     return text.replace("{headline}", headline).replace("{tables}", _table(lines))
+
+
+def _fewer(cells: Sequence[Cell]) -> int:
+    return sum(cell.repetitions < number_of(cell).repetitions for cell in cells)
 
 
 def _index_line(config: Config, cells: Sequence[Cell]) -> list[str]:
@@ -101,7 +111,7 @@ def _cells(cells: Sequence[Cell]) -> str:
 
 
 def _shown(cell: Cell) -> str:
-    digits = len(cell.published.partition(".")[2])
+    digits = round(-math.log10(2 * number_of(cell).half_digit))
     ours = f"{cell.ours:.{max(digits, 1 if cell.ours % 1 else 0)}f}"
     return f"{cell.published} / {ours}{_distance(cell)}{MARKS[cell.verdict]}"
 
@@ -116,7 +126,7 @@ def _distance(cell: Cell) -> str:
 
 def _repetitions(cells: Sequence[Cell]) -> str:
     ours = sorted({cell.repetitions for cell in cells})
-    printed = {cell.repetitions for cell in published()[cells[0].table] if cell.kind in ("error", "size")}
+    printed = {cell.repetitions for cell in published()[cells[0].table] if cell.kind in JUDGED}
     return f"Repetitions: ours {' to '.join(map(str, sorted({ours[0], ours[-1]})))}, the paper's {_listed(printed)}."
 
 
@@ -190,7 +200,7 @@ def _power(value: float | None) -> str:
 
 
 def _data() -> str:
-    lines = [["name", "rows", "features", "on OpenML", "file", "SHA-256"]]
+    lines = [["name", "what it is", "rows", "features", "on OpenML", "file", "SHA-256"]]
     for name, about in known().items():
         rows = str(about.get("rows", f"{about.get('splits')} splits"))
         features = str(about.get("features", f"{about.get('train')} + {about.get('test')}"))

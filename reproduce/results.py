@@ -79,11 +79,14 @@ def update(kind: type[Line], tables: Iterable[str], lines: Sequence[Line], folde
     order = {table: place for place, table in enumerate([*published(), *names()])}
     kept: list[Line] = [line for line in read(kind, folder) if line.table not in replaced and line.table in order]
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / FILES[kind]).open("w", newline="") as file:
+    path = folder / FILES[kind]
+    # Written beside and then put in place, so that a run that is killed leaves the old file or the new one.
+    with path.with_suffix(".new").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(field.name for field in fields(kind))
         for line in sorted([*kept, *lines], key=lambda line: order[line.table]):
             writer.writerow(f"{value:.6g}" if isinstance(value, float) else value for value in astuple(line))
+    path.with_suffix(".new").replace(path)
 
 
 def tables_of(config: Config) -> list[str]:

@@ -23,7 +23,7 @@ from joblib import Parallel, delayed, parallel_config
 
 import kernelpursuit
 from reproduce.config import Config, Part, function
-from reproduce.data import DataMissing, known, load
+from reproduce.data import SPLITS, DataMissing, known, load, load_splits
 from reproduce.experiment import Measured
 
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ class Task:
     @property
     def key(self) -> str:
         """What it was made with; the same task has the same key."""
-        data = [known()[name]["sha256"] for name in self.part.data]
+        data = [known()[name]["sha256"] for name in _files(self.part)]
         made_with = [self.experiment, _sources(self.experiment), data, dict(self.part.settings), self.repetition]
         return hashlib.sha256(json.dumps(made_with, sort_keys=True).encode()).hexdigest()
 
@@ -77,7 +77,8 @@ def run(wanted: Sequence[Task], jobs: int, progress: bool = True) -> dict[str, s
     # A part has few repetitions where each takes long; begun first, none is left to run alone at the end.
     left.sort(key=lambda task: task.part.quick)
     JOURNALS.mkdir(parents=True, exist_ok=True)
-    meter = _Meter(len(left), len(wanted)) if progress else None
+    possible = sum(task.journal not in problems for task in wanted)
+    meter = _Meter(len(left), possible - len(left)) if progress else None
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
         finished = Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(
             delayed(_done)(task) for task in left
@@ -132,12 +133,13 @@ def _lines(journal: str) -> dict[str, dict[str, Any]]:
     """The lines of a journal by key. The last may be cut short, where a run was killed while it wrote."""
     path = JOURNALS / f"{journal}.jsonl"
     found = {}
-    for text in path.read_text().splitlines() if path.exists() else []:
+    for text in path.read_text(errors="replace").splitlines() if path.exists() else []:
         try:
             line = json.loads(text)
         except json.JSONDecodeError:
             continue
-        found[line["key"]] = line
+        if isinstance(line, dict) and "key" in line:
+            found[line["key"]] = line
     return found
 
 
@@ -153,12 +155,17 @@ def _append(journal: str, line: dict[str, Any]) -> None:
 def _data_problems(wanted: Sequence[Task]) -> dict[str, str]:
     """The journals whose data are not to be had, with the reason; nothing of them is started."""
     problems: dict[str, str] = {}
-    for name in sorted({name for task in wanted for name in task.part.data}):
+    for name in sorted({name for task in wanted for name in _files(task.part)}):
         try:
-            load(name)
+            load_splits(name.removesuffix(SPLITS)) if name.endswith(SPLITS) else load(name)
         except DataMissing as error:
-            problems |= {task.journal: str(error) for task in wanted if name in task.part.data}
+            problems |= {task.journal: str(error) for task in wanted if name in _files(task.part)}
     return problems
+
+
+def _files(part: Part) -> list[str]:
+    """The data sets of a part, and the splits of those that come with some."""
+    return [name for data in part.data for name in (data, data + SPLITS) if name in known()]
 
 
 @cache
@@ -173,9 +180,9 @@ def _sources(experiment: str) -> str:
 class _Meter:
     """One line that says how far the run is, rewritten every second at most."""
 
-    def __init__(self, left: int, wanted: int) -> None:
+    def __init__(self, left: int, before: int) -> None:
         self.left, self.done, self.started, self.shown = left, 0, time.monotonic(), 0.0
-        print(f"{left} repetitions to run, {wanted - left} done before", file=sys.stderr)
+        print(f"{left} repetitions to run, {before} done before", file=sys.stderr)
 
     def tick(self, journal: str) -> None:
         self.done += 1

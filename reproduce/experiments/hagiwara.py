@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def benchmark(
 
     tried = widths if lasso_width == "folds" else [1 / kept[lasso_width].gamma]
     results = [_lasso(split, width, penalties, folds, sweeps, repetition) for width in tried]
-    _, cells[name, "LASSO"], cells[SIZES + name, "LASSO"] = min(results)
+    _, cells[name, "LASSO"], cells[SIZES + name, "LASSO"] = min(results, key=itemgetter(0))
     drawn = [_squared_error(_thresholded(fits, alpha, judged_at), split) for alpha in drawn_penalties]
     curves: dict[str, Sequence[Any]] = {"penalty": drawn_penalties, "error of TCR": drawn} if drawn else {}
     return Measured(cells, curves)
@@ -150,7 +151,7 @@ def _lasso(
     """Least error over folds, test error and number of columns of the lasso on the kernel matrix, as glmnet has it.
 
     glmnet gives columns unit variance, fits an intercept, and goes down the penalties, each from the weights of the one
-    before. It ends where a sweep changes no weight by more than 3e-4, which single precision tells as well.
+    before. It ends where a sweep changes no weight by more than 3e-4, which is well above single precision.
     """
     X, y, X_test, y_test = split
     kernel = RBF(gamma=1 / width)

@@ -73,10 +73,10 @@ def two_classes(
     machine = SVC(C=svm_cost, gamma=1 / svm_width).fit(X, y)
     rules = {"QR + AIC": AIC(variant=aic), "QR + MDL": MDL()}
     if cross_validate:
-        models = {name: _best_width(rule, widths, max_atoms, X, y) for name, rule in rules.items()}
+        models = {method: _best_width(rule, widths, max_atoms, X, y) for method, rule in rules.items()}
     else:
         path = presets.greedy_qr(gamma=1 / width, max_atoms=max_atoms).fit(X, y)
-        models = {name: path.select(rule) for name, rule in rules.items()}
+        models = {method: path.select(rule) for method, rule in rules.items()}
     cells = {
         (row, "SVM error"): _error(machine, X_test, y_test),
         (row, "SVM n"): float(len(machine.support_)),

@@ -83,6 +83,33 @@ class TestBadConfig:
         with pytest.raises(ConfigError, match="it must choose"):
             read('title = "a"\nexperiment = "b:c"\nruns = "xu-table-1"\n')
 
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ('runs = "xu-table-1"\n', "lacks 'title'"),
+            ('title = "a"\nexperiment = "b:c"\n', "lacks"),
+            ('title = "a"\nexperiment = "b:c"\n[repetitions]\nquik = 3\nfull = 3\n', "lacks 'quick'"),
+            ('title = "a"\nexperiment = "b:c"\n[repetitions]\nquick = 0\nfull = 0\n', "needs repetitions"),
+            ('title = "a"\nruns = "b"\n[[reasons]]\ncells = "*"\ncause = "papr"\ntext = "c"\n', "none of paper"),
+        ],
+    )
+    def test_what_is_missing_or_wrong_is_named(self, read, text, message):
+        with pytest.raises(ConfigError, match=rf"kmp-table-1\.toml .*{message}"):
+            read(text)
+
+    def test_a_function_that_is_not_there_is_named(self):
+        for reference in ("nar:sinc", "nair:sink"):
+            with pytest.raises(ConfigError, match=f"reproduce/experiments/ has no {reference}"):
+                function(reference, "experiments")
+
+    def test_a_file_with_another_name_is_refused(self, monkeypatch, tmp_path):
+        from reproduce import config
+
+        (tmp_path / "my-table.toml").write_text("")
+        monkeypatch.setattr(config, "CONFIGS", tmp_path)
+        with pytest.raises(ConfigError, match=r"my-table\.toml is not called after a table or figure"):
+            names()
+
     @pytest.mark.parametrize("entry", ['[[reasons]]\ncause = "paper"\nwhy = "a"', '[[p_values]]\ntest = "resampeld"'])
     def test_a_slip_in_an_entry_is_named(self, read, entry):
         with pytest.raises(ConfigError, match=r"has a slip in (reasons|p_values)"):

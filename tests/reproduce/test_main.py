@@ -46,6 +46,7 @@ def test_tables_whose_data_are_missing_say_so_and_the_others_run(tmp_path, monke
     assert main(["nair-figure-3", "nair-figure-4", "--jobs", "1", "--out", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert "nair-figure-3: ripley_t" in said
+    assert "3 repetitions to run, 0 done before" in said
     assert str(tmp_path / "nowhere") in said
     assert {cell.table for cell in results.read(Cell, tmp_path)} == {"nair-figure-4"}
     data._checked_table.cache_clear()
@@ -63,6 +64,15 @@ def test_an_unfinished_run_leaves_the_report_as_it_was(tmp_path, capsys):
     assert main(["nair-figure-4", "--report", "--out", str(tmp_path)]) == 1
     assert "nair-figure-4: 2 of 3 repetitions are not done" in capsys.readouterr().err
     assert (tmp_path / "cells.csv").read_text() == before
+
+
+def test_an_interrupted_run_says_what_becomes_of_it(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "run", interrupted)
+    assert main(["nair-figure-4"]) == 130
+    assert "What was done is kept; run again to go on." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--jobs", "--at-most"])

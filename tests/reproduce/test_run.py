@@ -145,6 +145,19 @@ class TestProblems:
         assert problems == {"kmp-table-9": "boston: there is no file"}
         assert sorted(calls) == [0, 1, 2]
 
+    def test_splits_are_looked_at_too(self, calls, monkeypatch):
+        def load_splits(name):
+            raise DataMissing(f"{name}: no splits")
+
+        monkeypatch.setattr(run, "load", lambda name: None)
+        monkeypatch.setattr(run, "load_splits", load_splits)
+        assert go(config(data=["ida_banana"])) == {"kmp-table-9": "ida_banana: no splits"}
+
+    def test_a_line_of_something_else_is_passed_over(self, calls, tmp_path):
+        (tmp_path / "kmp-table-9.jsonl").write_bytes(b'{"foo": 1}\n12\n\xff\n')
+        go(config())
+        assert cells(config()) == [0.0, 2.0, 4.0]
+
     def test_progress_says_what_is_done_and_left(self, calls, capsys):
         run.run(run.tasks(config(), False), jobs=1)
         said = capsys.readouterr().err
