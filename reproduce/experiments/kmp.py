@@ -151,11 +151,6 @@ def thirds(
     return Measured(cells)
 
 
-def drawing(repetition: int) -> Measured:
-    """Figures 5 to 7, which show functions and fits on made-up points: nothing is measured."""
-    return Measured()
-
-
 def _error(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     """Per cent of the rows in a wrong class."""
     return 100 * (1 - model.score(X, y))

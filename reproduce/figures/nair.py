@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from kernelpursuit.plotting.parts import BLUE, GREEN, GREY, ORANGE, tidy
+from kernelpursuit.plotting.parts import BLUE, GREEN, GREY, ORANGE
 from reproduce.experiment import Measured
+from reproduce.figures.panels import one_panel
 
 METHODS: dict[str, dict[str, Any]] = {
     "MRX": {"color": ORANGE, "ls": "-.", "marker": "^"},
@@ -23,7 +23,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 def overfitting(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 1: training error and distance to the function by subset size, means of the draws."""
-    figure, ax = _one_panel("number of basis functions n", "root mean square")
+    figure, ax = one_panel("number of basis functions n", "root mean square")
     test, training = (_mean_curve([one.curves[name] for one in measured]) for name in ("test", "training"))
     sizes = np.arange(1, len(test))
     best = int(np.argmin(test))
@@ -36,7 +36,7 @@ def overfitting(measured: Sequence[Measured], **_: Any) -> Figure:
 
 def criteria(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 2: MDL and both forms of AIC on Ripley's data by subset size, each less its least value."""
-    figure, ax = _one_panel("number of basis functions n", "criterion, less its least value")
+    figure, ax = one_panel("number of basis functions n", "criterion, less its least value")
     curves = measured[0].curves
     styles = {"MDL": (BLUE, "-"), "AIC": (ORANGE, "--"), "AIC as printed": (GREEN, "-.")}
     for name, (color, line) in styles.items():
@@ -50,7 +50,7 @@ def criteria(measured: Sequence[Measured], **_: Any) -> Figure:
 
 def boundary(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 3: decision boundary and centres on Ripley's data, subset size chosen by MDL."""
-    figure, ax = _one_panel("first input", "second input")
+    figure, ax = one_panel("first input", "second input")
     curves = measured[0].curves
     rows, labels, centres = (np.array(curves[name]) for name in ("rows", "labels", "centres"))
     for label, color, marker in ((0, BLUE, "x"), (1, ORANGE, "+")):
@@ -68,7 +68,7 @@ def sinc(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 4: the draw whose error is the median of all: function, samples, model and centres."""
     errors = [one.cells["QR + AIC", "RMSE"] for one in measured]
     typical = measured[int(np.argsort(errors)[(len(errors) - 1) // 2])]
-    figure, ax = _one_panel("x", "sin(x) / x")
+    figure, ax = one_panel("x", "sin(x) / x")
     curves = typical.curves
     inputs, targets, kept = (np.array(curves[name]) for name in ("inputs", "targets", "kept"))
     ax.plot(inputs, targets, ".", color=GREY, label="samples")
@@ -83,7 +83,7 @@ def sinc(measured: Sequence[Measured], **_: Any) -> Figure:
 
 def convergence(measured: Sequence[Measured], *, sizes: Sequence[int], **_: Any) -> Figure:
     """Figures 5 and 6: normalised residual by subset size, mean of the splits."""
-    figure, ax = _one_panel("subset size n", "normalised residual  ‖y − Kα‖ / ‖y‖")
+    figure, ax = one_panel("subset size n", "normalised residual  ‖y − Kα‖ / ‖y‖")
     for name, style in METHODS.items():
         values = _mean_curve([one.curves[name] for one in measured])
         ax.plot(np.arange(1, len(values)), values[1:], label=name, markevery=25, ms=4, **style)
@@ -98,7 +98,7 @@ def convergence(measured: Sequence[Measured], *, sizes: Sequence[int], **_: Any)
 
 def training_time(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 7: training time by the number of training rows, the subset a tenth of them."""
-    figure, ax = _one_panel("training rows m  (subset size n = m / 10)", "training time, seconds")
+    figure, ax = one_panel("training rows m  (subset size n = m / 10)", "training time, seconds")
     for name, style in METHODS.items():
         times: dict[int, list[float]] = {}
         for one in measured:
@@ -112,15 +112,6 @@ def training_time(measured: Sequence[Measured], **_: Any) -> Figure:
     _plain_ticks(ax.xaxis)
     _plain_ticks(ax.yaxis)
     return _with_legend(figure)
-
-
-def _one_panel(x_label: str, y_label: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    ax = figure.subplots()
-    ax.set_xlabel(x_label)
-    ax.set_ylabel(y_label)
-    tidy(ax)
-    return figure, ax
 
 
 def _with_legend(figure: Figure) -> Figure:

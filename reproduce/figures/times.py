@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from kernelpursuit.plotting.parts import BLUE, GREEN, ORANGE
 from reproduce.growth import Series
 
-COLOURS = {"PTR": "#0072b2", "TR2": "#d55e00", "SVR": "#009e73"}
+COLOURS = {"PTR": BLUE, "TR2": ORANGE, "SVR": GREEN}
 
 
 def against_rows(found: Sequence[Series]) -> Figure:

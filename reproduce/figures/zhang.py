@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from kernelpursuit.plotting.parts import BLUE, GREEN, GREY, ORANGE, tidy
+from kernelpursuit.plotting.parts import BLUE, GREEN, GREY, ORANGE
 from reproduce.experiment import Measured
+from reproduce.figures.panels import one_panel
 
 # What the curves are called, their labels, and how they are drawn.
-ALGORITHMS = {
+ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "greedy": ("greedy (Algorithm 1)", {"color": BLUE, "ls": "-", "marker": "o"}),
     "kappa-greedy": ("κ-greedy (Algorithm 3)", {"color": GREEN, "ls": "--", "marker": "s"}),
     "random": ("random (Algorithm 2)", {"color": ORANGE, "ls": "-.", "marker": "^"}),
 }
-BOUND = {"color": GREY, "ls": ":", "lw": 2.0}
+BOUND: dict[str, Any] = {"color": GREY, "ls": ":", "lw": 2.0}
 
 
 def algorithms(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 1: gap against the number of terms, mean of the runs of each algorithm on one draw of data."""
-    figure, ax = _one_panel("number of terms k", "gap to the exact process, ΔR")
+    figure, ax = one_panel("number of terms k", "gap to the exact process, ΔR")
     curves = measured[0].curves
     for name, (label, style) in ALGORITHMS.items():
         terms, gaps = np.mean(curves[f"terms, {name}"], axis=0), np.array(curves[f"gap, {name}"])
@@ -36,7 +37,7 @@ def algorithms(measured: Sequence[Measured], **_: Any) -> Figure:
 
 def spread(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 2: mean, least and largest gap of the runs of the algorithms that draw at random."""
-    figure, ax = _one_panel("number of terms k", "gap to the exact process, ΔR")
+    figure, ax = one_panel("number of terms k", "gap to the exact process, ΔR")
     curves = measured[0].curves
     for name in ("random", "kappa-greedy"):
         label, style = ALGORITHMS[name]
@@ -54,7 +55,7 @@ def rates(
     measured: Sequence[Measured], *, alphas: Sequence[float], n_terms: int, inputs: str = "sparse", **_: Any
 ) -> Figure:
     """Figures 3 and 4: what part of the gap is left after a fixed number of terms, for several alpha."""
-    figure, ax = _one_panel("λ", f"gap of {n_terms} terms over gap of none")
+    figure, ax = one_panel("λ", f"gap of {n_terms} terms over gap of none")
     for name, (label, style) in ALGORITHMS.items():
         ax.plot(alphas, _mean(measured, name), label=label, ms=5, **style)
     ax.plot(alphas, _mean(measured, "theorem 5.1"), label="Theorem 5.1", **BOUND)
@@ -71,14 +72,6 @@ def rates(
 
 def _mean(measured: Sequence[Measured], curve: str) -> np.ndarray:
     return np.mean([one.curves[curve] for one in measured], axis=0)
-
-
-def _one_panel(x: str, y: str) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    ax = figure.subplots()
-    ax.set(xlabel=x, ylabel=y)
-    tidy(ax)
-    return figure, ax
 
 
 def _with_legend(figure: Figure) -> Figure:
