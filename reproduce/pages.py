@@ -224,7 +224,7 @@ def _listed(numbers: Iterable[int]) -> str:
 
 def _called(name: str) -> str:
     paper, kind, number = name.split("-")
-    return f"{PAPERS[paper].split(',')[0].split(' and ')[0]}, {kind} {number}"
+    return f"{'KMP' if paper == 'kmp' else paper.capitalize()}, {kind} {number}"
 
 
 def _anchor(name: str) -> str:
