@@ -62,7 +62,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--out", type=Path, default=results.FOLDER, help="folder of the report (default: docs/reproduction)"
     )
     parser.add_argument("--list", action="store_true", help="list the tables and figures")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.full and (options.variants or options.report):
+        parser.error(
+            "--full is about a run of the tables; variants have the repetitions of a quick pass, a report has none"
+        )
+    if options.at_most and options.report:
+        parser.error("--at-most is about a run, and --report runs nothing")
+    return options
 
 
 def _count(text: str) -> int:

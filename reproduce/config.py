@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from reproduce.data import known
+
 CONFIGS = Path(__file__).parent / "configs"
 PAPERS = {
     "nair": "Nair, Choudhury and Keane",
@@ -165,6 +167,9 @@ def _read(path: Path) -> Config:
         raise ConfigError(
             f"{path.name} needs repetitions of at least 1, and no more for the quick pass than for the full."
         )
+    unknown = {name for part in config.parts for name in part.data} - known().keys()
+    if unknown:
+        raise ConfigError(f"{path.name} needs {', '.join(sorted(unknown))}, which datasets.toml does not have.")
     if not {reason.cause for reason in config.reasons} <= CAUSES.keys():
         raise ConfigError(f"{path.name} has a cause that is none of {', '.join(CAUSES)}.")
     return config

@@ -64,7 +64,7 @@ def _index(cells: Sequence[Cell]) -> str:
     headline = (
         f"Of {len(cells)} cells, {right} ({100 * right / max(len(cells), 1):.1f} %) are reproduced or better: "
         f"{found[REPRODUCED]} reproduced, {found[BETTER]} better, {found[NOT_REPRODUCED]} not. "
-        f"{_fewer(cells)} of them are of fewer repetitions than the paper's, which widens what counts as reproduced; "
+        f"{_fewer(cells)} cells are of fewer repetitions than the paper's, which widens what counts as reproduced; "
         "the pages say how many."
     )
     return text.replace("{headline}", headline).replace("{tables}", _table(lines))

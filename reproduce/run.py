@@ -72,8 +72,8 @@ def _tasks(config: Config, journal: str, parts: Sequence[Part], full: bool, at_m
 def run(wanted: Sequence[Task], jobs: int, progress: bool = True) -> dict[str, str]:
     """Run the tasks that are not done yet; return the problems by journal."""
     problems = _data_problems(wanted)
-    done = {journal: set(_lines(journal)) for journal in {task.journal for task in wanted}}
-    left = [task for task in wanted if task.journal not in problems and task.key not in done[task.journal]]
+    before = {journal: _lines(journal).keys() for journal in {task.journal for task in wanted}}
+    left = [task for task in wanted if task.journal not in problems and task.key not in before[task.journal]]
     # A part has few repetitions where each takes long; begun first, none is left to run alone at the end.
     left.sort(key=lambda task: task.part.quick)
     JOURNALS.mkdir(parents=True, exist_ok=True)

@@ -90,6 +90,7 @@ class TestBadConfig:
             ('title = "a"\nexperiment = "b:c"\n', "lacks"),
             ('title = "a"\nexperiment = "b:c"\n[repetitions]\nquik = 3\nfull = 3\n', "lacks 'quick'"),
             ('title = "a"\nexperiment = "b:c"\n[repetitions]\nquick = 0\nfull = 0\n', "needs repetitions"),
+            ('title = "a"\nexperiment = "b:c"\ndata = ["bostn"]\n[repetitions]\nquick = 1\nfull = 1\n', "needs bostn"),
             ('title = "a"\nruns = "b"\n[[reasons]]\ncells = "*"\ncause = "papr"\ntext = "c"\n', "none of paper"),
         ],
     )

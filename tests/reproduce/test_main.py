@@ -83,6 +83,13 @@ def test_a_wrong_number_is_refused(option, number, capsys):
     assert f"'{number}' is not a number of repetitions" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("options", [["--full", "--variants"], ["--full", "--report"], ["--at-most", "3", "--report"]])
+def test_options_that_would_do_nothing_are_refused(options, capsys):
+    with pytest.raises(SystemExit):
+        main(options)
+    assert "is about a run" in capsys.readouterr().err
+
+
 def test_an_unknown_name_is_refused(capsys):
     assert main(["nair-table-99"]) == 2
     assert "No table or figure is called 'nair-table-99'" in capsys.readouterr().err
