@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify bench-defaults reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -54,6 +54,14 @@ bench: setup
 # Classifiers against SVC on the data sets of the papers; takes half an hour.
 bench-classify: setup
 	PYTHONPATH=. $(BIN)/python benchmarks/classify.py
+
+$(VENV)/bench: $(VENV)/dependencies | $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[bench]" -Cbuild-dir=build/dev
+	touch $@
+
+# The defaults against SVR, Nyström features, LightGBM and SGPR; takes hours, and goes on where it was stopped.
+bench-defaults: setup $(VENV)/bench
+	PYTHONPATH=. $(BIN)/python benchmarks/defaults.py
 
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup

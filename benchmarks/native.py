@@ -90,6 +90,28 @@ def blocks_and_products(dtype: type, rng: np.random.Generator) -> None:
     )
 
 
+def gradients_and_widths(dtype: type, rng: np.random.Generator) -> None:
+    n, m, d = 10_000, 500, 10
+    X = rng.normal(scale=0.3, size=(n, d)).astype(dtype)
+    C, G, factors = X[:m].copy(), rng.normal(size=(m, n)).astype(dtype), rng.uniform(0.5, 2.0, m)
+    out, sums = np.empty((m, n), dtype), _native.distances(RBF, C, X)
+    block, scaled, pulled, mapped = best_times(
+        lambda: _native.block(RBF, C, X, out=out),
+        lambda: _native.block(RBF, C, X, out=out, factors=factors),
+        lambda: _native.pullback(RBF, C, X, G, factors),
+        lambda: _native.transform(RBF, sums, 0.7, out=out),
+    )
+    against = "of the block's time, given memory"
+    row("block 10,000 x 500, d=10, factors", dtype, scaled, n * m, scaled / block, against, "near 1")
+    row("  gradient through it", dtype, pulled, n * m, pulled / block, against, "at most 4")
+    row("  from stored distances", dtype, mapped, n * m, mapped / block, against, "below 1")
+
+    X9, C9 = (rng.normal(scale=0.3, size=(size, 9)).astype(dtype) for size in (4_500, 512))
+    coef, out9 = rng.normal(size=(512, 1)), np.empty((512, 4_500), dtype)
+    product, block = best_times(lambda: _native.matvec(RBF, X9, C9, coef), lambda: _native.block(RBF, C9, X9, out=out9))
+    row("D c 4,500 x 512, d=9", dtype, product, 4_500 * 512, product / block, against, "near 1")
+
+
 def stored_products(dtype: type, rng: np.random.Generator) -> None:
     size = 10_000 if dtype == np.float32 else 5_000
     A = rng.standard_normal((size, size), dtype)
@@ -118,6 +140,7 @@ def main() -> None:
         for dtype in (np.float64, np.float32):
             rng = np.random.default_rng(0)
             blocks_and_products(dtype, rng)
+            gradients_and_widths(dtype, rng)
             stored_products(dtype, rng)
 
 

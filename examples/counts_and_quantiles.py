@@ -43,7 +43,7 @@ def draw_counts(ax) -> dict[str, float]:
     ax.plot(GRID[:, 0], mean(GRID[:, 0]), color=GREY, lw=1.5, ls="--", label="true mean")
     found = {}
     for loss, colour, name in (("squared", ORANGE, "squared_on_counts"), ("poisson", BLUE, "poisson")):
-        model = KernelPursuitRegressor(loss=loss, gamma=0.3, max_atoms=12).fit(X, y)
+        model = KernelPursuitRegressor(kernel="rbf", loss=loss, gamma=0.3, max_atoms=12).fit(X, y)
         fitted = model.predict(GRID)
         ax.plot(GRID[:, 0], fitted, color=colour, lw=1.8, label=f"{loss}, {model.n_atoms_} atoms")
         found[name] = float(np.sqrt(np.mean(np.square(fitted - mean(GRID[:, 0])))))
@@ -63,7 +63,7 @@ def draw_quantiles(ax) -> dict[str, float]:
     ax.plot(X[:, 0], y, **DOTS)
     bounds = {}
     for q, colour in ((0.9, ORANGE), (0.5, BLUE), (0.1, GREEN)):
-        model = KernelPursuitRegressor(loss=Quantile(q=q), gamma=0.5, max_atoms=12).fit(X, y)
+        model = KernelPursuitRegressor(kernel="rbf", loss=Quantile(q=q), gamma=0.5, max_atoms=12).fit(X, y)
         ax.plot(GRID[:, 0], model.predict(GRID), color=colour, lw=1.8, label=f"{q:.0%} quantile")
         bounds[q] = model.predict(X_new)
     ax.set_ylim(-5.8, 4)
@@ -81,7 +81,7 @@ def draw_outliers(ax) -> dict[str, float]:
     ax.plot(GRID[:, 0], np.sin(GRID[:, 0]), color=GREY, lw=1.5, ls="--", label="truth")
     found = {}
     for loss, colour, name in (("squared", ORANGE, "squared"), (Huber(delta=0.3), BLUE, "huber")):
-        model = KernelPursuitRegressor(loss=loss, gamma=0.5, max_atoms=20).fit(X, y)
+        model = KernelPursuitRegressor(kernel="rbf", loss=loss, gamma=0.5, max_atoms=20).fit(X, y)
         fitted = model.predict(GRID)
         ax.plot(GRID[:, 0], fitted, color=colour, lw=1.8, label=f"{name}, {model.n_atoms_} atoms")
         found[name] = float(np.sqrt(np.mean(np.square(fitted - np.sin(GRID[:, 0])))))

@@ -38,7 +38,8 @@ def draw() -> tuple[Figure, dict[str, dict[str, int]]]:
     X, y = make_wave()
     svm = SVC(C=1e6, gamma=GAMMA).fit(X, y)
     n_support = len(svm.support_)
-    squared = {"loss": "squared", "penalty": None, "stop": "max", "gamma": GAMMA, "fit_intercept": False}
+    gaussian = {"kernel": "rbf", "gamma": GAMMA, "fit_intercept": False}
+    squared = {"loss": "squared", "penalty": None, "stop": "max", **gaussian}
     basic = KernelPursuitClassifier(selection="correlation", update="stagewise", max_atoms=100, **squared)
     back_fitting = KernelPursuitClassifier(selection="correlation", max_atoms=n_support, **squared)
     pre_fitting = KernelPursuitClassifier(selection="gain", max_atoms=n_support, **squared)

@@ -33,7 +33,8 @@ def main(folder: str | Path = "out", n_samples: int = 3000) -> dict[str, dict[st
     figure, (left, right) = panels(1, 2, (11.5, 4.1))
     found = {}
     for name, (candidates, colour) in searches.items():
-        model = KernelPursuitRegressor(gamma=0.5, max_atoms=100, stop="max", candidates=candidates, random_state=0)
+        settings = {"kernel": "rbf", "gamma": 0.5, "max_atoms": 100, "stop": "max"}
+        model = KernelPursuitRegressor(candidates=candidates, random_state=0, **settings)
         seconds = np.inf
         for _ in range(2):
             start = time.perf_counter()

@@ -4,7 +4,7 @@ The target is a slow wave with a sharp tooth and a stretch of quick ripples. No 
 with Gaussians of three widths and a pointed kernel at every row does, with fewer atoms than the best single one.
 
 A larger dictionary is also easier to fit noise with. With `stop="one-se"` and `alpha=0.01`, as here, it has the least
-error in 20 of 20 other draws; with the defaults `stop="loo"` and `alpha=0.001`, in 6.
+error in 20 of 20 other draws; with `stop="loo"` and `alpha=0.001`, in 6.
 
     python examples/several_widths.py [folder]
 """

@@ -7,7 +7,15 @@ from importlib.metadata import version
 
 from kernelpursuit.estimators import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.pursuit import PursuitPath, pursuit_path
+from kernelpursuit.search import LengthScaleSearch
 
 __version__ = version("kernelpursuit")
 
-__all__ = ["KernelPursuitClassifier", "KernelPursuitRegressor", "PursuitPath", "__version__", "pursuit_path"]
+__all__ = [
+    "KernelPursuitClassifier",
+    "KernelPursuitRegressor",
+    "LengthScaleSearch",
+    "PursuitPath",
+    "__version__",
+    "pursuit_path",
+]

@@ -25,7 +25,13 @@ from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.losses import SquaredTanh
 from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise
 
-AS_PRINTED: dict[str, Any] = {"fit_intercept": False, "candidates": "all", "stop": "max"}
+AS_PRINTED: dict[str, Any] = {
+    "kernel": "rbf",
+    "gamma": "scale",
+    "fit_intercept": False,
+    "candidates": "all",
+    "stop": "max",
+}
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from made_paths import make_path
+from plain import plain_regressor
 
 import kernelpursuit.stopping
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.stopping import (
     AIC,
     BY_NAME,
@@ -433,8 +434,8 @@ class TestInAFit:
         one that it made.
         """
         X, y, X_new, _ = data
-        before = KernelPursuitRegressor(stop=rule, **SETTINGS).fit(X, y)
-        whole = KernelPursuitRegressor(stop="max", **SETTINGS).fit(X, y)
+        before = plain_regressor(stop=rule, **SETTINGS).fit(X, y)
+        whole = plain_regressor(stop="max", **SETTINGS).fit(X, y)
         rule = as_rule(rule)
         n = before.path_.n_steps
         np.testing.assert_array_equal(before.path_.atom, whole.path_.atom[:n])
@@ -451,7 +452,7 @@ class TestInAFit:
     @pytest.mark.parametrize("rule", [TR3(sigma=0.35), TR4(sigma=0.3), PTR(T=0.9), Tol(0.6), MDL(patience=3)], ids=str)
     def test_rules_that_fire_end_the_loop_early(self, data, rule):
         X, y, _, _ = data
-        path = KernelPursuitRegressor(stop=rule, **SETTINGS).fit(X, y).path_
+        path = plain_regressor(stop=rule, **SETTINGS).fit(X, y).path_
         assert 0 < path.n_steps < 25
         assert path.end_reason == f"stop={rule.name!r} fired"
 
@@ -463,16 +464,16 @@ class TestInAFit:
         X, X_val = X.astype(np.float32).astype(float), X_val.astype(np.float32).astype(float)
         rule = Validation(X=as_rows(X_val), y=y_val, patience=None, sample_weight=weights)
         settings = {"max_atoms": 12, "gamma": 0.5, "alpha": 1e-4}
-        model = KernelPursuitRegressor(stop=rule, **settings).fit(X, y)
+        model = plain_regressor(stop=rule, **settings).fit(X, y)
         wanted = [np.average((y_val - p) ** 2, weights=weights) for p in model.staged_predict(X_val)]
         np.testing.assert_allclose(model.path_.validation, wanted, rtol=1e-9)
-        after = KernelPursuitRegressor(stop="max", **settings).fit(X, y).select(rule)
+        after = plain_regressor(stop="max", **settings).fit(X, y).select(rule)
         np.testing.assert_allclose(after.path_.validation, wanted, rtol=1e-5)
         assert after.n_atoms_ == model.n_atoms_ == int(np.argmin(wanted))
 
     def test_a_held_out_fraction_is_neither_fitted_nor_picked(self, data):
         X, y, _, _ = data
-        model = KernelPursuitRegressor(stop=Validation(fraction=0.25, patience=None), max_atoms=60, random_state=3)
+        model = plain_regressor(stop=Validation(fraction=0.25, patience=None), max_atoms=60, random_state=3)
         path = model.fit(X, y).path_
         assert path.total_weight == 45
         assert path.n_steps <= 45

@@ -4,8 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from plain import plain_regressor
 
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.dictionary import Constant, Functions, KernelAtoms
 from kernelpursuit.kernels import RBF, CallableKernel
 from kernelpursuit.stopping import BY_NAME
@@ -53,7 +54,7 @@ def names(cases):
 @pytest.mark.parametrize(("settings", "names", "cure"), REFUSED, ids=names(REFUSED))
 def test_refused(settings, names, cure):
     settings = {"stop": "max", **settings}
-    model = KernelPursuitRegressor(**settings)
+    model = plain_regressor(**settings)
     for call in (lambda: model.fit(X, Y), lambda: pursuit_path(X, Y, **settings)):
         with pytest.raises(ValueError, match=names) as refusal:
             call()
@@ -66,7 +67,7 @@ def test_refused(settings, names, cure):
 
 @pytest.mark.parametrize(("settings", "names", "cure"), REFUSED[::3], ids=names(REFUSED[::3]))
 def test_a_refusal_leaves_an_earlier_fit_alone(settings, names, cure):
-    model = KernelPursuitRegressor(max_atoms=3, stop="max").fit(X, Y)
+    model = plain_regressor(max_atoms=3, stop="max").fit(X, Y)
     before = model.predict(X)
     model.set_params(**settings)
     with pytest.raises(ValueError, match=names):
@@ -88,7 +89,7 @@ ACCEPTED = [
 @pytest.mark.parametrize("settings", ACCEPTED)
 def test_what_is_not_refused_works(settings):
     """Every other pairing is fitted: the cost falls, and the model is no worse than none."""
-    model = KernelPursuitRegressor(max_atoms=6, stop="max", random_state=0, **settings).fit(X, Y)
+    model = plain_regressor(max_atoms=6, stop="max", random_state=0, **settings).fit(X, Y)
     path = model.path_
     assert path.n_steps == 6
     assert (np.diff(path.cost) <= 1e-12 * path.cost[0]).all()
@@ -101,7 +102,7 @@ def test_what_is_not_refused_works(settings):
 @pytest.mark.parametrize("rule", [name for name in BY_NAME if not BY_NAME[name]().needs_loo])
 @pytest.mark.parametrize("update", ["stagewise", "rescale"])
 def test_rules_that_need_no_leave_one_out_error_work_with_every_update(rule, update):
-    model = KernelPursuitRegressor(update=update, stop=rule, max_atoms=8, random_state=0).fit(X, Y)
+    model = plain_regressor(update=update, stop=rule, max_atoms=8, random_state=0).fit(X, Y)
     assert model.stop_reason_
     assert np.isfinite(model.predict(X)).all()
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from plain import plain_regressor
 
-from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.kernels import BY_NAME, RBF
 
 RULES = [(s, p) for s in ("gain", "correlation", "residual", "random") for p in (None, "ridge", "rkhs", "nugget")]
@@ -92,7 +92,7 @@ def freeze(*arrays):
 def fit_and_check(X, y, **settings):
     """Fit, and check what holds of every fit: finite numbers, falling cost, no worse than the mean."""
     freeze(X, y)
-    model = KernelPursuitRegressor(random_state=0, **settings).fit(X, y)
+    model = plain_regressor(random_state=0, **settings).fit(X, y)
     path, target = model.path_, np.asarray(y, dtype=float)
     prediction, std = model.predict(X, return_std=True)
     assert prediction.shape == target.shape
@@ -146,7 +146,7 @@ def test_answers_known_in_advance(selection, penalty):
     rows = X + 0.5
 
     def predict(X, y, rows=rows, **more):
-        return KernelPursuitRegressor(**settings, **more).fit(X, y).predict(rows)
+        return plain_regressor(**settings, **more).fit(X, y).predict(rows)
 
     np.testing.assert_allclose(predict(X, np.full(30, 7.0)), 7.0, rtol=1e-14)
     np.testing.assert_array_equal(predict(X, np.zeros(30)), 0.0)
@@ -162,11 +162,11 @@ def test_units_do_not_matter(factor, penalty):
     """With gamma="scale" units of X change nothing; units of y change the predictions by that unit."""
     X, y = plain()
     settings = {"penalty": penalty, "max_atoms": 10, "stop": "max"}
-    model = KernelPursuitRegressor(**settings).fit(X, y)
-    scaled_X = KernelPursuitRegressor(**settings).fit(factor * X, y)
+    model = plain_regressor(**settings).fit(X, y)
+    scaled_X = plain_regressor(**settings).fit(factor * X, y)
     np.testing.assert_array_equal(scaled_X.center_indices_, model.center_indices_)
     np.testing.assert_allclose(scaled_X.predict(factor * X), model.predict(X), rtol=1e-6, atol=1e-6)
-    scaled_y = KernelPursuitRegressor(**settings).fit(X, factor * y)
+    scaled_y = plain_regressor(**settings).fit(X, factor * y)
     np.testing.assert_array_equal(scaled_y.center_indices_, model.center_indices_)
     mean, std = scaled_y.predict(X, return_std=True)
     np.testing.assert_allclose(mean / factor, model.predict(X), rtol=1e-8, atol=1e-8)
@@ -181,12 +181,12 @@ def test_tiny_and_huge_weights(selection, penalty, weight):
     X, y = plain()
     weights = np.full(30, weight)
     settings = {"selection": selection, "penalty": penalty, "max_atoms": 8, "stop": "max", "random_state": 0}
-    model = KernelPursuitRegressor(**settings).fit(X, y, sample_weight=weights)
+    model = plain_regressor(**settings).fit(X, y, sample_weight=weights)
     assert np.isfinite(model.predict(X)).all()
     assert np.isfinite(model.path_.cost).all()
     assert not np.isinf(model.predict(X, return_std=True)[1]).any()
     if penalty != "ridge":  # the only penalty that does not grow with the weights
-        equal = KernelPursuitRegressor(**settings).fit(X, y)
+        equal = plain_regressor(**settings).fit(X, y)
         np.testing.assert_allclose(model.predict(X), equal.predict(X), rtol=1e-5, atol=1e-5)
 
 
@@ -196,7 +196,7 @@ def test_weights_of_very_different_size(spread):
     X, y = plain()
     weights = np.ones(30)
     weights[7] = spread
-    model = KernelPursuitRegressor(max_atoms=8).fit(X, y, sample_weight=weights)
+    model = plain_regressor(max_atoms=8).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(model.predict(X)[7], y[7], rtol=1e-5)
     assert np.isfinite(model.predict(X)).all()
 
@@ -217,7 +217,7 @@ def test_extreme_alpha(alpha, penalty):
     if alpha > 1:
         np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-6)
     if alpha < 1:
-        none = KernelPursuitRegressor(penalty=None, max_atoms=10, stop="max").fit(X, y)
+        none = plain_regressor(penalty=None, max_atoms=10, stop="max").fit(X, y)
         np.testing.assert_allclose(model.predict(X), none.predict(X), rtol=1e-8)
 
 
@@ -248,22 +248,22 @@ def test_driven_to_machine_precision(selection, fit_intercept):
 def test_a_target_that_is_one_atom_takes_one_atom():
     X, _ = plain()
     y = RBF(gamma=0.5)(X, X[[17]]).ravel()
-    model = KernelPursuitRegressor(gamma=0.5, penalty=None, fit_intercept=False, stop="max").fit(X, y)
+    model = plain_regressor(gamma=0.5, penalty=None, fit_intercept=False, stop="max").fit(X, y)
     assert model.center_indices_.tolist() == [17]
     assert model.stop_reason_ == "1 atom: the residual is zero to rounding"
 
 
 def test_masked_arrays_without_masked_entries():
     X, y = plain()
-    model = KernelPursuitRegressor(max_atoms=5).fit(np.ma.masked_array(X), y)
-    np.testing.assert_array_equal(model.predict(X), KernelPursuitRegressor(max_atoms=5).fit(X, y).predict(X))
+    model = plain_regressor(max_atoms=5).fit(np.ma.masked_array(X), y)
+    np.testing.assert_array_equal(model.predict(X), plain_regressor(max_atoms=5).fit(X, y).predict(X))
 
 
 @pytest.mark.parametrize("name", ["X", "y"])
 def test_targets_and_rows_are_not_written_to(name):
     X, y = plain()
     before = X.copy(), y.copy()
-    model = KernelPursuitRegressor(max_atoms=20).fit(X, y, sample_weight=np.arange(30.0))
+    model = plain_regressor(max_atoms=20).fit(X, y, sample_weight=np.arange(30.0))
     model.predict(X, return_std=True)
     list(model.staged_predict(X))
     np.testing.assert_array_equal({"X": X, "y": y}[name], dict(zip("Xy", before))[name])

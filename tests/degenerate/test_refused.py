@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from plain import plain_regressor
 
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.kernels import RBF, CallableKernel, Polynomial, RationalQuadratic
 from kernelpursuit.stopping import Loo, Tol, Validation
@@ -154,7 +155,7 @@ def assert_refused(fit, pattern, *inputs):
 @pytest.mark.parametrize("case", BAD_DATA)
 def test_bad_data(case):
     data, pattern = BAD_DATA[case]
-    model = KernelPursuitRegressor()
+    model = plain_regressor()
     assert_refused(lambda: model.fit(*data), pattern, *data)
     assert vars(model) == model.get_params(deep=False)
 
@@ -168,7 +169,7 @@ def test_bad_data_for_the_plain_function(case):
 
 @pytest.mark.parametrize(("settings", "pattern"), BAD_PARAMETERS, ids=names(BAD_PARAMETERS))
 def test_bad_parameter(settings, pattern):
-    model = KernelPursuitRegressor(**settings)
+    model = plain_regressor(**settings)
     assert_refused(lambda: model.fit(X, Y), pattern, X, Y)
     assert vars(model) == model.get_params(deep=False)
 
@@ -210,7 +211,7 @@ def test_an_error_in_a_kernel_comes_through():
     def broken(X, C):
         raise ZeroDivisionError("in the user's own code")
 
-    model = KernelPursuitRegressor(kernel=broken)
+    model = plain_regressor(kernel=broken)
     with pytest.raises(ZeroDivisionError, match="user's own code"):
         model.fit(X, Y)
     assert vars(model) == model.get_params(deep=False)
@@ -230,7 +231,7 @@ def test_an_error_in_a_kernel_comes_through():
     ids=["one dimension", "features", "NaN", "empty", "None", "three dimensions"],
 )
 def test_bad_rows_to_predict(kernel, rows, pattern):
-    model = KernelPursuitRegressor(kernel=kernel, max_atoms=2, stop="max").fit(X, Y)
+    model = plain_regressor(kernel=kernel, max_atoms=2, stop="max").fit(X, Y)
     for call in (model.predict, lambda rows: next(model.staged_predict(rows)), model.at(0).predict):
         with pytest.raises(ValueError, match=pattern):
             call(rows)
@@ -253,7 +254,7 @@ BEYOND = {
 def test_scales_whose_squares_leave_the_range(case):
     """Beyond what squares can hold: the prediction of the same data in other units, or one sentence."""
     of_X, of_y = BEYOND[case]
-    model, plain = (KernelPursuitRegressor(max_atoms=6, stop="max") for _ in range(2))
+    model, plain = (plain_regressor(max_atoms=6, stop="max") for _ in range(2))
     refusal = None
     try:
         model.fit(of_X * X, of_y * Y)

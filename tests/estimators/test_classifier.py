@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn
+from plain import plain_classifier
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import DataConversionWarning
@@ -44,7 +45,7 @@ def two(rows):
 
 
 def classifier(**settings):
-    return KernelPursuitClassifier(**{"max_atoms": 5, "gamma": GAMMA, **settings})
+    return plain_classifier(**{"max_atoms": 5, "gamma": GAMMA, **settings})
 
 
 LABELS = {
@@ -108,7 +109,7 @@ class TestLabels:
         assert model.score(X, y) == right[:40].sum() / 80
 
     def test_what_kind_of_estimator_it_is(self):
-        assert is_classifier(KernelPursuitClassifier())
+        assert is_classifier(plain_classifier())
         assert repr(KernelPursuitClassifier(loss=SmoothHinge(width=0.2))).endswith("(loss=SmoothHinge(width=0.2))")
 
 
@@ -564,7 +565,7 @@ class TestInputs:
     def test_precomputed_with_all_columns_or_the_picked_ones(self, rows, multi_class):
         X, y = rows
         K = rbf_kernel(X, gamma=GAMMA)
-        model = KernelPursuitClassifier(kernel="precomputed", max_atoms=5, multi_class=multi_class).fit(K, y)
+        model = plain_classifier(kernel="precomputed", max_atoms=5, multi_class=multi_class).fit(K, y)
         direct = classifier(multi_class=multi_class).fit(X, y)
         np.testing.assert_array_equal(model.center_indices_, direct.center_indices_)
         assert model.centers_ is None
@@ -640,7 +641,7 @@ class TestComposition:
 
     def test_pipelines(self, rows):
         X, y = rows
-        pipeline = make_pipeline(StandardScaler(), KernelPursuitClassifier(max_atoms=10))
+        pipeline = make_pipeline(StandardScaler(), plain_classifier(max_atoms=10))
         scores = cross_val_score(pipeline, X * [1.0, 1e4, 1e-4], y, cv=4)
         np.testing.assert_allclose(scores, cross_val_score(pipeline, X, y, cv=4))
         assert scores.mean() > 0.6

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from plain import plain_classifier
 from sklearn.exceptions import NotFittedError
 
-from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.losses import Loss
 from kernelpursuit.stopping import CV, Validation
 
@@ -23,7 +23,7 @@ def rows(toy):
 def refused(model, X, y, match, kind=ValueError, **arguments):
     """Assert that `fit` fails in one sentence, and leaves a new and a fitted estimator as they were."""
     good = np.arange(6.0)[:, None], np.arange(6) % 2
-    fitted = KernelPursuitClassifier(max_atoms=2).fit(*good).set_params(**model.get_params(deep=False))
+    fitted = plain_classifier(max_atoms=2).fit(*good).set_params(**model.get_params(deep=False))
     for one in (fitted, model):
         before = dict(vars(one))
         with pytest.raises(kind, match=match) as caught:
@@ -76,20 +76,20 @@ class TestLabels:
     def test_labels_that_are_none(self, rows, case):
         X, y = rows
         make, match = LABELS[case]
-        refused(KernelPursuitClassifier(max_atoms=3), X, make(y), match)
+        refused(plain_classifier(max_atoms=3), X, make(y), match)
 
     @pytest.mark.parametrize("case", TYPE_ERRORS)
     def test_labels_of_mixed_types(self, rows, case):
         """The sentence says what is wrong with y, and not which operator failed."""
         X, y = rows
         match = r"^y (?!.*'<' not supported)"
-        refused(KernelPursuitClassifier(max_atoms=3), X, TYPE_ERRORS[case](y), match, kind=(ValueError, TypeError))
+        refused(plain_classifier(max_atoms=3), X, TYPE_ERRORS[case](y), match, kind=(ValueError, TypeError))
 
     def test_one_class_has_weight(self, rows):
         X, y = rows
         match = r"^y holds one class only, 1 \(rows of weight 0 do not count\); give rows of at least two classes\.$"
-        refused(KernelPursuitClassifier(), X, y, match, sample_weight=(y == 1).astype(float))
-        refused(KernelPursuitClassifier(class_weight={0: 0, 2: 0}), X, y, match)
+        refused(plain_classifier(), X, y, match, sample_weight=(y == 1).astype(float))
+        refused(plain_classifier(class_weight={0: 0, 2: 0}), X, y, match)
 
     @pytest.mark.parametrize(
         ("labels", "match"),
@@ -104,8 +104,8 @@ class TestLabels:
     )
     def test_labels_of_held_out_rows(self, rows, labels, match):
         X, y = rows
-        refused(KernelPursuitClassifier(max_atoms=3, stop=Validation(X[:3], labels)), X, y, match)
-        model = KernelPursuitClassifier(max_atoms=3).fit(X, y)
+        refused(plain_classifier(max_atoms=3, stop=Validation(X[:3], labels)), X, y, match)
+        model = plain_classifier(max_atoms=3).fit(X, y)
         with pytest.raises(ValueError, match=match):
             model.select(Validation(X[:3], labels))
 
@@ -185,23 +185,23 @@ class TestParameters:
     @pytest.mark.parametrize(("parameters", "match"), PARAMETERS, ids=[str(p) for p, _ in PARAMETERS])
     def test_refused_in_one_sentence(self, rows, parameters, match):
         X, y = rows
-        refused(KernelPursuitClassifier(**{"max_atoms": 3, **parameters}), X, y, match)
+        refused(plain_classifier(**{"max_atoms": 3, **parameters}), X, y, match)
 
     def test_a_loss_without_its_methods(self, rows):
         X, y = rows
-        refused(KernelPursuitClassifier(loss=Unfinished()), X, y, "Unfinished has no method", kind=NotImplementedError)
+        refused(plain_classifier(loss=Unfinished()), X, y, "Unfinished has no method", kind=NotImplementedError)
 
     @pytest.mark.parametrize("rule", ["mdl", "aic", "tol", "tr2", "tr3", "ptr", "tcr"])
     def test_select_refuses_what_fit_refuses(self, rows, rule):
         """Residuals of the working response are not those of the labels."""
-        model = KernelPursuitClassifier(max_atoms=4, stop="max").fit(*rows)
+        model = plain_classifier(max_atoms=4, stop="max").fit(*rows)
         with pytest.raises(ValueError, match=rf"^stop='{rule}' is about squared residuals"):
             model.select(rule)
-        assert KernelPursuitClassifier(max_atoms=4, loss="squared").fit(*rows).select(rule).n_atoms_ in range(5)
+        assert plain_classifier(max_atoms=4, loss="squared").fit(*rows).select(rule).n_atoms_ in range(5)
 
     @pytest.mark.parametrize("rule", ["loo", "one-se", "loo-error"])
     def test_select_needs_what_the_path_has(self, rows, rule):
-        model = KernelPursuitClassifier(max_atoms=4, update="stagewise", stop="max").fit(*rows)
+        model = plain_classifier(max_atoms=4, update="stagewise", stop="max").fit(*rows)
         with pytest.raises(ValueError, match=rf"^stop='{rule}' needs .*update='orthogonal'(?!.*mdl)"):
             model.select(rule)
 
@@ -215,7 +215,7 @@ class TestParameters:
     )
     def test_select_has_no_rows_to_hold_out(self, rows, rule, match):
         with pytest.raises(ValueError, match=match):
-            KernelPursuitClassifier(max_atoms=3).fit(*rows).select(rule)
+            plain_classifier(max_atoms=3).fit(*rows).select(rule)
 
 
 class TestRows:
@@ -233,7 +233,7 @@ class TestRows:
     )
     def test_rows_that_are_none(self, rows, change, match):
         X, y = rows
-        refused(KernelPursuitClassifier(max_atoms=3), change(X), y, match)
+        refused(plain_classifier(max_atoms=3), change(X), y, match)
 
     @pytest.mark.parametrize(
         ("weights", "match"),
@@ -248,13 +248,13 @@ class TestRows:
     @pytest.mark.parametrize("class_weight", [None, "balanced"])
     def test_weights_that_are_none(self, rows, weights, match, class_weight):
         X, y = rows
-        refused(KernelPursuitClassifier(class_weight=class_weight), X, y, match, sample_weight=weights)
+        refused(plain_classifier(class_weight=class_weight), X, y, match, sample_weight=weights)
 
     @pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "decision_function"])
     @pytest.mark.parametrize("multi_class", ["shared", "ovr"])
     def test_rows_to_predict(self, rows, method, multi_class):
         X, y = rows
-        model = KernelPursuitClassifier(max_atoms=3, multi_class=multi_class)
+        model = plain_classifier(max_atoms=3, multi_class=multi_class)
         with pytest.raises(NotFittedError, match="not fitted"):
             getattr(model, method)(X)
         call = getattr(model.fit(X, y), method)
@@ -267,7 +267,7 @@ class TestRows:
     def test_nothing_works_before_fit(self, rows, call):
         argument = {"at": 1, "select": "max"}.get(call, rows[0])
         with pytest.raises(NotFittedError, match="not fitted"):
-            list(getattr(KernelPursuitClassifier(), call)(argument))
+            list(getattr(plain_classifier(), call)(argument))
 
 
 class TestInterrupts:
@@ -275,7 +275,7 @@ class TestInterrupts:
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
     def test_an_interrupted_fit_leaves_no_trace(self, rows, multi_class, error):
         X, y = rows
-        model = KernelPursuitClassifier(max_atoms=5, multi_class=multi_class, stop="max")
+        model = plain_classifier(max_atoms=5, multi_class=multi_class, stop="max")
         calls = []
 
         def interrupt(path):
@@ -285,7 +285,7 @@ class TestInterrupts:
 
         with pytest.raises(error):
             model.fit(X, y, callback=interrupt)
-        assert vars(model) == vars(KernelPursuitClassifier(max_atoms=5, multi_class=multi_class, stop="max"))
+        assert vars(model) == vars(plain_classifier(max_atoms=5, multi_class=multi_class, stop="max"))
         model.fit(X, y)
         before, p = dict(vars(model)), model.predict_proba(X)
         calls.clear()
@@ -297,7 +297,7 @@ class TestInterrupts:
 
     @pytest.mark.parametrize("callback", [1, "stop"])
     def test_a_callback_that_is_none(self, rows, callback):
-        refused(KernelPursuitClassifier(), *rows, r"^callback=.* is not usable; ", callback=callback)
+        refused(plain_classifier(), *rows, r"^callback=.* is not usable; ", callback=callback)
 
 
 def sound(model, X):
@@ -318,7 +318,7 @@ HOW = [("shared", loss) for loss in LOSSES] + [("ovr", "log"), ("ovr", "squared"
 @pytest.mark.parametrize(("multi_class", "loss"), HOW)
 class TestOddButRight:
     def make(self, multi_class, loss, **settings):
-        return KernelPursuitClassifier(**{"multi_class": multi_class, "loss": loss, "max_atoms": 5, **settings})
+        return plain_classifier(**{"multi_class": multi_class, "loss": loss, "max_atoms": 5, **settings})
 
     def test_two_rows(self, multi_class, loss):
         X = np.array([[0.0], [1.0]])

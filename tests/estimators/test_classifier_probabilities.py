@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from plain import plain_classifier
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_softmax, softmax
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.losses import Huber, Logistic, Softmax
 
 GAMMA, ALPHA = 0.4, 0.02
@@ -26,7 +26,7 @@ def rows(toy):
 
 
 def classifier(**settings):
-    return KernelPursuitClassifier(**{"max_atoms": 6, "gamma": GAMMA, "alpha": ALPHA, "stop": "max", **settings})
+    return plain_classifier(**{"max_atoms": 6, "gamma": GAMMA, "alpha": ALPHA, "stop": "max", **settings})
 
 
 def coded(y):
@@ -224,7 +224,7 @@ class TestLeaveOneOutOfOtherLosses:
         losses = []
         for i in range(60):
             rest = np.delete(np.arange(60), i)
-            alone = KernelPursuitClassifier(kernel="precomputed", alpha=ALPHA, stop="max", max_atoms=4)
+            alone = plain_classifier(kernel="precomputed", alpha=ALPHA, stop="max", max_atoms=4)
             score = alone.fit(K[rest], y[rest]).decision_function(K[[i]])[0]
             losses.append(np.logaddexp(0, -2 * (2 * y[i] - 1) * score) / np.log(2))
         training = model.path_.residual_norm[4] ** 2 / 60
@@ -251,7 +251,7 @@ class TestCalibration:
         calibrated, plain, best = [], [], []
         for seed in range(4):
             X, y = make_classification(800, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=seed)
-            model = KernelPursuitClassifier(loss=loss, max_atoms=15).fit(X[:300], y[:300])
+            model = plain_classifier(loss=loss, max_atoms=15).fit(X[:300], y[:300])
             scores = both(model.decision_function(X[300:])[:, None])
             calibrated.append(log_loss(y[300:], model.predict_proba(X[300:])))
             plain.append(log_loss(y[300:], softmax(scores, axis=1)))
@@ -267,7 +267,7 @@ class TestCalibration:
             X, y = make_classification(
                 400, 4, n_informative=4, n_redundant=0, n_classes=3, flip_y=0.1, random_state=seed
             )
-            model = KernelPursuitClassifier(loss="squared", multi_class="ovr", max_atoms=10).fit(X[:150], y[:150])
+            model = plain_classifier(loss="squared", multi_class="ovr", max_atoms=10).fit(X[:150], y[:150])
             calibrated.append(log_loss(y[150:], model.predict_proba(X[150:])))
             plain.append(log_loss(y[150:], softmax(model.decision_function(X[150:]), axis=1)))
         assert np.mean(calibrated) < np.mean(plain)
@@ -276,14 +276,14 @@ class TestCalibration:
     def test_classes_told_apart_without_error_are_not_certain(self):
         """Each class has the benefit of one more row in doubt: probabilities stay away from 0 and 1."""
         X = np.append(np.linspace(-2, -1, 20), np.linspace(1, 2, 20))[:, None]
-        p = KernelPursuitClassifier(loss="squared", kernel="linear", max_atoms=1).fit(X, X[:, 0] > 0).predict_proba(X)
+        p = plain_classifier(loss="squared", kernel="linear", max_atoms=1).fit(X, X[:, 0] > 0).predict_proba(X)
         assert 0.9 < p.max() < 1 - 1e-6
 
     def test_labels_by_chance_have_even_probabilities(self):
         """Scores of rows left out then say nothing, or the wrong thing, however many atoms there are."""
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
-        model = KernelPursuitClassifier(loss="squared", stop="max", max_atoms=50, penalty=None).fit(X, y)
+        model = plain_classifier(loss="squared", stop="max", max_atoms=50, penalty=None).fit(X, y)
         for k in (0, 1, 25, 50):
             p = model.at(k).predict_proba(rng.normal(size=(200, 3)))
             assert np.isfinite(p).all()

@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from plain import plain_regressor
 from sklearn.base import clone, is_regressor
 from sklearn.ensemble import BaggingRegressor
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -40,7 +41,7 @@ KINDS = [
 @pytest.mark.parametrize("store", ["pickle", "joblib"])
 def test_roundtrip(toy, settings, store, tmp_path):
     X, y = toy
-    model = KernelPursuitRegressor(max_atoms=8, **settings).fit(X, y)
+    model = plain_regressor(max_atoms=8, **settings).fit(X, y)
     if store == "pickle":
         again = pickle.loads(pickle.dumps(model))
     else:
@@ -57,14 +58,14 @@ def test_roundtrip(toy, settings, store, tmp_path):
 def test_a_stored_model_holds_no_training_data(kernel):
     X = np.random.default_rng(0).normal(size=(500, 500))
     X = X @ X.T
-    model = KernelPursuitRegressor(kernel=kernel, max_atoms=5).fit(X, X[0])
+    model = plain_regressor(kernel=kernel, max_atoms=5).fit(X, X[0])
     assert len(pickle.dumps(model)) < 0.1 * X.nbytes
 
 
 @pytest.mark.parametrize("settings", KINDS)
 def test_clone(toy, settings):
     X, y = toy
-    model = KernelPursuitRegressor(max_atoms=6, **settings).fit(X, y)
+    model = plain_regressor(max_atoms=6, **settings).fit(X, y)
     copy = clone(model)
     assert not copy.__sklearn_is_fitted__()
     assert set(copy.get_params()) == set(model.get_params())
@@ -73,7 +74,7 @@ def test_clone(toy, settings):
 
 def test_set_params(toy):
     X, y = toy
-    model = KernelPursuitRegressor().set_params(max_atoms=3, stop="max", gamma=0.5)
+    model = plain_regressor().set_params(max_atoms=3, stop="max", gamma=0.5)
     assert model.fit(X, y).n_atoms_ == 3
     with pytest.raises(ValueError, match="Invalid parameter 'n_atoms'"):
         model.set_params(n_atoms=3)
@@ -92,14 +93,14 @@ def test_repr():
 
 def test_cross_validation_and_grid_search(toy):
     X, y = toy
-    assert cross_val_score(KernelPursuitRegressor(max_atoms=40), X, y).mean() > 0.7
+    assert cross_val_score(plain_regressor(max_atoms=40), X, y).mean() > 0.7
     grid = {
         "gamma": [0.05, 0.3],
         "alpha": [1e-4, 1e-1],
         "stop": ["loo", "one-se", Tol(0.3)],
         "kernel": ["rbf", RBF()],
     }
-    search = GridSearchCV(KernelPursuitRegressor(max_atoms=20), grid, cv=2).fit(X, y)
+    search = GridSearchCV(plain_regressor(max_atoms=20), grid, cv=2).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
     assert np.isfinite(search.predict(X)).all()
@@ -108,7 +109,7 @@ def test_cross_validation_and_grid_search(toy):
 def test_fits_side_by_side(toy):
     """Fits that run in several threads at once do not disturb each other."""
     X, y = toy
-    search = GridSearchCV(KernelPursuitRegressor(max_atoms=30), {"gamma": [0.1, 0.2, 0.5, 1.0]}, cv=4)
+    search = GridSearchCV(plain_regressor(max_atoms=30), {"gamma": [0.1, 0.2, 0.5, 1.0]}, cv=4)
     alone = clone(search).fit(X, y).cv_results_["mean_test_score"]
     with joblib.parallel_config("threading", n_jobs=4):
         np.testing.assert_array_equal(search.fit(X, y).cv_results_["mean_test_score"], alone)
@@ -116,7 +117,7 @@ def test_fits_side_by_side(toy):
 
 def test_pipeline(toy):
     X, y = toy
-    pipeline = make_pipeline(StandardScaler(), KernelPursuitRegressor(max_atoms=40))
+    pipeline = make_pipeline(StandardScaler(), plain_regressor(max_atoms=40))
     score = cross_val_score(pipeline, X * [1.0, 1e3, 1e-3], y).mean()
     np.testing.assert_allclose(score, cross_val_score(pipeline, X, y).mean(), rtol=1e-6)
     assert score > 0.7
@@ -124,19 +125,17 @@ def test_pipeline(toy):
 
 def test_ensembles(toy_outputs):
     X, Y = toy_outputs
-    bag = BaggingRegressor(KernelPursuitRegressor(max_atoms=15), n_estimators=3, random_state=0).fit(X, Y[:, 0])
+    bag = BaggingRegressor(plain_regressor(max_atoms=15), n_estimators=3, random_state=0).fit(X, Y[:, 0])
     assert bag.score(X, Y[:, 0]) > 0.8
-    each = MultiOutputRegressor(KernelPursuitRegressor(max_atoms=15)).fit(X, Y)
-    np.testing.assert_array_equal(
-        each.predict(X)[:, 1], KernelPursuitRegressor(max_atoms=15).fit(X, Y[:, 1]).predict(X)
-    )
+    each = MultiOutputRegressor(plain_regressor(max_atoms=15)).fit(X, Y)
+    np.testing.assert_array_equal(each.predict(X)[:, 1], plain_regressor(max_atoms=15).fit(X, Y[:, 1]).predict(X))
 
 
 def test_sparse_model_roundtrip(toy, monkeypatch):
     X, y = toy
     monkeypatch.setattr(problem, "DENSE_UP_TO", 0)
     sparse = sp.csr_array(np.where(X > 0.5, X, 0))
-    model = KernelPursuitRegressor(max_atoms=6).fit(sparse, y)
+    model = plain_regressor(max_atoms=6).fit(sparse, y)
     assert sp.issparse(model.centers_)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(sparse), model.predict(sparse))

@@ -6,9 +6,10 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from plain import plain_regressor
 from sklearn.base import clone
 
-from kernelpursuit import KernelPursuitRegressor, _native
+from kernelpursuit import _native
 from kernelpursuit._native import operations
 from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.engine import engine
@@ -71,7 +72,7 @@ def test_warm_start_gives_the_cold_fit(toy, settings, weighted, float32, monkeyp
         monkeypatch.setattr(engine, "FLOAT64_UP_TO", 0)
     X, y = toy
     weights = np.arange(80) % 4 / 2 if weighted else None
-    warm = KernelPursuitRegressor(random_state=5, warm_start=True, **settings)
+    warm = plain_regressor(random_state=5, warm_start=True, **settings)
     for size in (3, 4, 15, 40):
         warm.set_params(max_atoms=size).fit(X, y, sample_weight=weights)
         cold = clone(warm).set_params(warm_start=False).fit(X, y, sample_weight=weights)
@@ -82,7 +83,7 @@ def test_warm_start_gives_the_cold_fit(toy, settings, weighted, float32, monkeyp
 def test_warm_start_of_a_rank_deficient_dictionary(toy):
     """Atoms skipped for dependence on the way are skipped again, in the same places."""
     X, y = toy
-    warm = KernelPursuitRegressor(kernel="linear", penalty=None, selection="random", random_state=0, warm_start=True)
+    warm = plain_regressor(kernel="linear", penalty=None, selection="random", random_state=0, warm_start=True)
     for size in (1, 2, 3, 20):
         warm.set_params(max_atoms=size).fit(X, y)
         assert_same_model(warm, clone(warm).fit(X, y))
@@ -90,14 +91,14 @@ def test_warm_start_of_a_rank_deficient_dictionary(toy):
 
 
 def test_warm_start_to_fewer_atoms(toy):
-    warm = KernelPursuitRegressor(max_atoms=20, warm_start=True).fit(*toy)
+    warm = plain_regressor(max_atoms=20, warm_start=True).fit(*toy)
     warm.set_params(max_atoms=6).fit(*toy)
-    assert_same_model(warm, KernelPursuitRegressor(max_atoms=6).fit(*toy))
+    assert_same_model(warm, plain_regressor(max_atoms=6).fit(*toy))
 
 
 def test_warm_start_survives_pickling_and_at(toy):
-    warm = KernelPursuitRegressor(max_atoms=5, warm_start=True, selection="random", random_state=1).fit(*toy)
-    cold = KernelPursuitRegressor(max_atoms=25, selection="random", random_state=1).fit(*toy)
+    warm = plain_regressor(max_atoms=5, warm_start=True, selection="random", random_state=1).fit(*toy)
+    cold = plain_regressor(max_atoms=25, selection="random", random_state=1).fit(*toy)
     for start in (pickle.loads(pickle.dumps(warm)), warm.at(2), warm.select("one-se")):
         assert_same_model(start.set_params(max_atoms=25).fit(*toy), cold)
 
@@ -105,11 +106,11 @@ def test_warm_start_survives_pickling_and_at(toy):
 def test_warm_start_after_an_early_end(toy):
     """A fit that its rule or callback ended goes on from there."""
     X, y = toy
-    warm = KernelPursuitRegressor(max_atoms=30, warm_start=True, stop=Tol(0.4)).fit(X, y)
+    warm = plain_regressor(max_atoms=30, warm_start=True, stop=Tol(0.4)).fit(X, y)
     assert len(warm.path_) < 30
-    assert_same_model(warm.set_params(stop="max").fit(X, y), KernelPursuitRegressor(max_atoms=30, stop="max").fit(X, y))
-    stopped = KernelPursuitRegressor(max_atoms=30, warm_start=True).fit(X, y, callback=lambda path: len(path) == 4)
-    assert_same_model(stopped.fit(X, y), KernelPursuitRegressor(max_atoms=30).fit(X, y))
+    assert_same_model(warm.set_params(stop="max").fit(X, y), plain_regressor(max_atoms=30, stop="max").fit(X, y))
+    stopped = plain_regressor(max_atoms=30, warm_start=True).fit(X, y, callback=lambda path: len(path) == 4)
+    assert_same_model(stopped.fit(X, y), plain_regressor(max_atoms=30).fit(X, y))
 
 
 def gram(X):
@@ -142,7 +143,7 @@ def test_warm_start_on_something_else_is_a_fit_from_scratch(toy, change):
     X, y = toy
     settings, changed = CHANGES[change]
     first = gram(X) if settings.get("kernel") == "precomputed" else X
-    model = KernelPursuitRegressor(max_atoms=12, warm_start=True, stop="max", random_state=0, **settings).fit(first, y)
+    model = plain_regressor(max_atoms=12, warm_start=True, stop="max", random_state=0, **settings).fit(first, y)
     model.set_params(max_atoms=15, **(changed if isinstance(changed, dict) else {}))
     picked = np.isin(np.arange(80), model.center_indices_)
     data = (first, y, None) if isinstance(changed, dict) else changed(X, y, picked)
@@ -161,7 +162,7 @@ RANDOM = [
 @pytest.mark.parametrize("settings", RANDOM)
 def test_random_state(toy, settings):
     def fit(seed):
-        return KernelPursuitRegressor(max_atoms=10, random_state=seed, **settings).fit(*toy)
+        return plain_regressor(max_atoms=10, random_state=seed, **settings).fit(*toy)
 
     assert_same_model(fit(0), fit(0))
     assert_same_model(fit(np.random.RandomState(0)), fit(np.random.RandomState(0)))
@@ -174,14 +175,14 @@ def test_random_state(toy, settings):
 @pytest.mark.parametrize("budget", [0, 1, 10_000, 1e5, 10**12])
 def test_memory_budget_changes_nothing(toy, selection, budget):
     settings = {"max_atoms": 20, "selection": selection}
-    got = KernelPursuitRegressor(memory_budget=budget, **settings).fit(*toy)
-    assert_same_model(got, KernelPursuitRegressor(**settings).fit(*toy))
+    got = plain_regressor(memory_budget=budget, **settings).fit(*toy)
+    assert_same_model(got, plain_regressor(**settings).fit(*toy))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1, -2, np.int64(2)])
 def test_n_jobs_changes_nothing(toy, n_jobs):
     X, y = toy
-    model, one = (KernelPursuitRegressor(n_jobs=jobs, max_atoms=15).fit(X, y) for jobs in (n_jobs, None))
+    model, one = (plain_regressor(n_jobs=jobs, max_atoms=15).fit(X, y) for jobs in (n_jobs, None))
     assert_same_model(model, one)
     np.testing.assert_array_equal(model.predict(X), one.predict(X))
 
@@ -189,12 +190,12 @@ def test_n_jobs_changes_nothing(toy, n_jobs):
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True, np.nan])
 def test_n_jobs_refused(toy, n_jobs):
     with pytest.raises(ValueError, match=r"n_jobs=.*-1 for all"):
-        KernelPursuitRegressor(n_jobs=n_jobs).fit(*toy)
+        plain_regressor(n_jobs=n_jobs).fit(*toy)
 
 
 def test_progress_goes_to_stderr(toy, capfd, monkeypatch):
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
-    KernelPursuitRegressor(max_atoms=5, verbose=True).fit(*toy)
+    plain_regressor(max_atoms=5, verbose=True).fit(*toy)
     out, err = capfd.readouterr()
     assert not out
     assert err.startswith("kernelpursuit: 1 of at most 5 atoms, relative residual ")
@@ -205,7 +206,7 @@ def test_progress_goes_to_stderr(toy, capfd, monkeypatch):
 @pytest.mark.parametrize(("verbose", "quiet_seconds"), [(False, 0.0), (True, 1e9)])
 def test_no_progress_unless_asked_for_and_worth_it(toy, capfd, monkeypatch, verbose, quiet_seconds):
     monkeypatch.setattr(progress, "QUIET_SECONDS", quiet_seconds)
-    KernelPursuitRegressor(max_atoms=5, verbose=verbose).fit(*toy)
+    plain_regressor(max_atoms=5, verbose=verbose).fit(*toy)
     assert capfd.readouterr() == ("", "")
 
 
@@ -216,7 +217,7 @@ def test_progress_on_a_terminal_renews_one_line_and_ends_it(toy, monkeypatch, in
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.0)
-    model = KernelPursuitRegressor(max_atoms=5, verbose=True)
+    model = plain_regressor(max_atoms=5, verbose=True)
     if interrupted:
         with pytest.raises(KeyboardInterrupt):
             model.fit(*toy, callback=interrupt_at(3))
@@ -242,7 +243,7 @@ def test_callback_sees_every_step(toy):
     def callback(path):
         seen.append((len(path), path.atom.copy(), path.residual_norm.copy(), path.coef(len(path)).copy()))
 
-    model = KernelPursuitRegressor(max_atoms=9).fit(*toy, callback=callback)
+    model = plain_regressor(max_atoms=9).fit(*toy, callback=callback)
     assert [size for size, *_ in seen] == list(range(1, 10))
     for size, atom, residual_norm, coef in seen:
         np.testing.assert_array_equal(atom, model.path_.atom[:size])
@@ -251,7 +252,7 @@ def test_callback_sees_every_step(toy):
 
 
 def test_callback_may_stop(toy):
-    model = KernelPursuitRegressor(max_atoms=9, stop="max").fit(*toy, callback=lambda path: len(path) >= 4)
+    model = plain_regressor(max_atoms=9, stop="max").fit(*toy, callback=lambda path: len(path) >= 4)
     assert model.n_atoms_ == len(model.path_) == 4
     assert model.stop_reason_ == "4 atoms: the callback asked to stop"
 
@@ -273,11 +274,11 @@ FAILURES = {
 def test_a_failed_fit_changes_nothing(toy, failure):
     X, y = toy
     settings, callback, error = FAILURES[failure]
-    fresh = KernelPursuitRegressor(**settings)
+    fresh = plain_regressor(**settings)
     with pytest.raises(error):
         fresh.fit(X, y, callback=callback)
     assert vars(fresh) == fresh.get_params(deep=False)
-    fitted = KernelPursuitRegressor(max_atoms=4).fit(X, y)
+    fitted = plain_regressor(max_atoms=4).fit(X, y)
     fitted.set_params(**settings)
     before = dict(vars(fitted))
     prediction = fitted.predict(X)
@@ -292,7 +293,7 @@ def test_a_failed_fit_changes_nothing(toy, failure):
 @pytest.mark.parametrize("warm_start", [False, True])
 def test_an_interrupted_fit_leaves_the_path_alone(toy, warm_start):
     X, y = toy
-    model = KernelPursuitRegressor(max_atoms=6, warm_start=warm_start).fit(X, y)
+    model = plain_regressor(max_atoms=6, warm_start=warm_start).fit(X, y)
     before = pickle.dumps(model.path_)
     model.set_params(max_atoms=12)
     with pytest.raises(KeyboardInterrupt):
@@ -304,7 +305,7 @@ def test_an_interrupted_fit_leaves_the_path_alone(toy, warm_start):
 def test_fit_does_not_touch_parameters(toy):
     rule = Tol(0.5)
     gamma = np.array([0.1, 0.2, 0.3])
-    model = KernelPursuitRegressor(gamma=gamma, stop=rule, kernel=["rbf", "linear"], candidates=[1, 2, 3])
+    model = plain_regressor(gamma=gamma, stop=rule, kernel=["rbf", "linear"], candidates=[1, 2, 3])
     before = dict(vars(model))
     model.fit(*toy)
     assert all(vars(model)[name] is before[name] for name in before)
@@ -314,7 +315,7 @@ def test_fit_does_not_touch_parameters(toy):
 def test_the_model_does_not_follow_its_inputs(toy):
     """Writing to X after the fit changes nothing in the model."""
     X, y = (a.copy() for a in toy)
-    model = KernelPursuitRegressor(max_atoms=8).fit(X, y)
+    model = plain_regressor(max_atoms=8).fit(X, y)
     prediction = model.predict(toy[0])
     X[:], y[:] = 0, 0
     np.testing.assert_array_equal(model.predict(toy[0]), prediction)
@@ -333,7 +334,7 @@ def test_every_operation_of_the_core_is_told_the_number_of_threads(toy, settings
     told = []
     resolve = operations.resolve_threads
     monkeypatch.setattr(operations, "resolve_threads", lambda n: told.append(n) or resolve(n))
-    model = KernelPursuitRegressor(max_atoms=6, n_jobs=1, **settings).fit(*toy)
+    model = plain_regressor(max_atoms=6, n_jobs=1, **settings).fit(*toy)
     model.predict(toy[0], return_std=settings.get("update") not in ("stagewise", "rescale"))
     list(model.staged_predict(toy[0]))
     assert set(told) == {1}
@@ -346,19 +347,19 @@ def test_warm_start_tells_functions_apart(toy):
     def dictionary(power):
         return Functions(lambda X: X[:, 0] ** power, lambda X: X[:, 1] ** power) + KernelAtoms("rbf")
 
-    model = KernelPursuitRegressor(kernel=dictionary(1), max_atoms=2, stop="max", warm_start=True).fit(X, y)
+    model = plain_regressor(kernel=dictionary(1), max_atoms=2, stop="max", warm_start=True).fit(X, y)
     other = dictionary(2)
     model.set_params(kernel=other, max_atoms=6).fit(X, y)
-    assert_same_model(model, KernelPursuitRegressor(kernel=other, max_atoms=6, stop="max").fit(X, y))
+    assert_same_model(model, plain_regressor(kernel=other, max_atoms=6, stop="max").fit(X, y))
 
 
 def test_warm_start_sees_another_seed_and_a_changed_array(toy):
     settings = {"selection": "random", "stop": "max", "max_atoms": 4, "warm_start": True}
-    model = KernelPursuitRegressor(**settings, random_state=0).fit(*toy)
+    model = plain_regressor(**settings, random_state=0).fit(*toy)
     model.set_params(random_state=1, max_atoms=8).fit(*toy)
     assert_same_model(model, clone(model).fit(*toy))
     gamma = np.ones(3)
-    model = KernelPursuitRegressor(gamma=gamma, stop="max", max_atoms=4, warm_start=True).fit(*toy)
+    model = plain_regressor(gamma=gamma, stop="max", max_atoms=4, warm_start=True).fit(*toy)
     gamma *= 2
     assert_same_model(model.fit(*toy), clone(model).fit(*toy))
 
@@ -367,25 +368,25 @@ def test_a_path_longer_than_the_room_for_it(toy, monkeypatch):
     """The basis starts with little room, and grows."""
     for penalty in (None, "ridge", "rkhs"):
         settings = {"gamma": 5.0, "penalty": penalty, "max_atoms": 40, "stop": "max"}
-        want = KernelPursuitRegressor(**settings).fit(*toy)
+        want = plain_regressor(**settings).fit(*toy)
         with monkeypatch.context() as patch:
             patch.setattr(basis, "FIRST_ROOM", 3)
-            assert_same_model(KernelPursuitRegressor(**settings).fit(*toy), want)
+            assert_same_model(plain_regressor(**settings).fit(*toy), want)
 
 
 def test_held_out_frames_are_checked_like_rows_to_predict(toy):
     X, y = toy
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     rule = Validation(frame, y)
-    model = KernelPursuitRegressor(max_atoms=5, stop=rule).fit(frame, y)
+    model = plain_regressor(max_atoms=5, stop=rule).fit(frame, y)
     assert model.select(rule).n_atoms_ == model.n_atoms_
     swapped = Validation(frame[["c", "b", "a"]], y)
     with pytest.raises(ValueError, match=r"Validation's X .*feature names"):
         model.select(swapped)
     with pytest.raises(ValueError, match=r"Validation's X .*feature names"):
-        KernelPursuitRegressor(max_atoms=5, stop=swapped).fit(frame, y)
+        plain_regressor(max_atoms=5, stop=swapped).fit(frame, y)
 
 
 def test_a_callback_that_cannot_be_called_is_refused(toy):
     with pytest.raises(ValueError, match=r"callback=3 .*function of the path"):
-        KernelPursuitRegressor().fit(*toy, callback=3)
+        plain_regressor().fit(*toy, callback=3)

@@ -5,10 +5,11 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from plain import plain_regressor
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.estimators.checks import check_seed
 from kernelpursuit.kernels import RBF
 from kernelpursuit.pursuit.selection import FOLDS
@@ -29,7 +30,7 @@ def by_hand(X, Y, weights=None, n_folds=5, limit=np.inf, **settings):
     total, n_steps = 0.0, np.inf
     for fold in dealt(n_folds, np.flatnonzero(s)):
         rest = np.setdiff1d(np.flatnonzero(s), fold)
-        model = KernelPursuitRegressor(stop="max", gamma=GAMMA, random_state=SEED, **settings)
+        model = plain_regressor(stop="max", gamma=GAMMA, random_state=SEED, **settings)
         model.fit(X[rest], Y[rest], sample_weight=s[rest])
         staged = np.clip(list(model.staged_predict(X[fold])), -limit, limit)
         squares = np.square(staged - Y[fold]).reshape(len(staged), len(fold), -1).mean(axis=2) @ s[fold]
@@ -40,7 +41,7 @@ def by_hand(X, Y, weights=None, n_folds=5, limit=np.inf, **settings):
 
 def fitted(X, Y, weights=None, stop="cv", **settings):
     settings = {"gamma": GAMMA, "random_state": SEED, **settings}
-    return KernelPursuitRegressor(stop=stop, **settings).fit(X, Y, sample_weight=weights)
+    return plain_regressor(stop=stop, **settings).fit(X, Y, sample_weight=weights)
 
 
 CONFIGURATIONS = [
@@ -81,7 +82,7 @@ class TestFolds:
         errors = np.zeros(4)
         for fold in dealt(5, np.arange(80)):
             rest = np.setdiff1d(np.arange(80), fold)
-            there = KernelPursuitRegressor(stop="max", max_atoms=3).fit(X[rest], y[rest])
+            there = plain_regressor(stop="max", max_atoms=3).fit(X[rest], y[rest])
             errors += np.square(np.array(list(there.staged_predict(X[fold]))) - y[fold]).sum(axis=1)
         np.testing.assert_allclose(model.path_.cv, errors / 80, rtol=1e-7)
 
@@ -94,7 +95,7 @@ class TestFolds:
     def test_a_precomputed_gram_matrix_loses_the_columns_of_a_fold_too(self, toy):
         X, y = toy
         kernel = fitted(X, y, max_atoms=8)
-        matrix = KernelPursuitRegressor(kernel="precomputed", stop="cv", max_atoms=8, random_state=SEED)
+        matrix = plain_regressor(kernel="precomputed", stop="cv", max_atoms=8, random_state=SEED)
         matrix.fit(RBF(gamma=GAMMA)(X), y)
         np.testing.assert_array_equal(matrix.path_.atom, kernel.path_.atom)
         np.testing.assert_allclose(matrix.path_.cv, kernel.path_.cv, rtol=1e-8)
@@ -102,11 +103,11 @@ class TestFolds:
     def test_a_precomputed_matrix_of_any_columns_keeps_them_all(self, toy, rng):
         _, y = toy
         D = rng.normal(size=(80, 7))
-        model = KernelPursuitRegressor(kernel="precomputed", stop="cv", random_state=SEED).fit(D, y)
+        model = plain_regressor(kernel="precomputed", stop="cv", random_state=SEED).fit(D, y)
         errors = np.zeros(8)
         for fold in dealt(5, np.arange(80)):
             rest = np.setdiff1d(np.arange(80), fold)
-            there = KernelPursuitRegressor(kernel="precomputed", stop="max").fit(D[rest], y[rest])
+            there = plain_regressor(kernel="precomputed", stop="max").fit(D[rest], y[rest])
             errors += np.square(np.array(list(there.staged_predict(D[fold]))) - y[fold]).sum(axis=1)
         np.testing.assert_allclose(model.path_.cv, errors / 80, rtol=1e-7)
 
@@ -166,14 +167,14 @@ class TestFolds:
 
     @pytest.mark.parametrize(("n", "weights"), [(4, None), (1, None), (20, np.r_[np.ones(4), np.zeros(16)])])
     def test_too_few_rows(self, toy, n, weights):
-        model = KernelPursuitRegressor(stop="cv")
+        model = plain_regressor(stop="cv")
         with pytest.raises(ValueError, match=rf"^stop='cv' .*5 folds.*n_samples={min(n, 4)} .*fewer folds\.$"):
             model.fit(toy[0][:n], toy[1][:n], sample_weight=weights)
         assert vars(model) == model.get_params(deep=False)
 
     def test_warm_start_has_the_errors_of_the_longer_path(self, toy):
         X, y = toy
-        warm = KernelPursuitRegressor(gamma=GAMMA, stop="cv", random_state=SEED, warm_start=True)
+        warm = plain_regressor(gamma=GAMMA, stop="cv", random_state=SEED, warm_start=True)
         for size in (3, 9):
             warm.set_params(max_atoms=size).fit(X, y)
         np.testing.assert_allclose(warm.path_.cv, fitted(X, y, max_atoms=9).path_.cv, rtol=1e-12)
@@ -238,7 +239,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("truncate", [0, -1.0, np.nan, np.inf, "max", "Auto", True, [1.0], {}])
     def test_bad_values(self, toy, truncate):
-        model = KernelPursuitRegressor(truncate=truncate)
+        model = plain_regressor(truncate=truncate)
         with pytest.raises(ValueError, match=r"^truncate=.*above 0, 'auto'.*None\.$") as refusal:
             model.fit(*toy)
         assert re.fullmatch(r"[^\n]*", str(refusal.value))

@@ -5,10 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from plain import plain_regressor
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
 
-from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.dictionary import Constant, Functions, KernelAtoms
 from kernelpursuit.kernels import BY_NAME, Polynomial, RationalQuadratic
 from kernelpursuit.pursuit import problem
@@ -39,8 +39,8 @@ def sparse_route(request, monkeypatch):
 def test_sparse_rows_give_what_dense_rows_give(holey, kernel):
     dense, sparse, y = holey
     settings = {"kernel": kernel, "gamma": 0.3, "max_atoms": 12, "stop": "max"}
-    want = KernelPursuitRegressor(**settings).fit(dense, y)
-    got = KernelPursuitRegressor(**settings).fit(sparse, y)
+    want = plain_regressor(**settings).fit(dense, y)
+    got = plain_regressor(**settings).fit(sparse, y)
     before = sparse.copy()
     np.testing.assert_array_equal(got.center_indices_, want.center_indices_)
     np.testing.assert_allclose(got.predict(sparse), want.predict(dense), rtol=1e-8, atol=1e-8)
@@ -54,8 +54,8 @@ def test_sparse_rows_give_what_dense_rows_give(holey, kernel):
 def test_sparse_rows_by_selection_and_penalty(holey, selection, penalty):
     dense, sparse, y = holey
     settings = {"selection": selection, "penalty": penalty, "max_atoms": 10, "stop": "max", "gamma": 0.5}
-    want = KernelPursuitRegressor(**settings).fit(dense, y)
-    got = KernelPursuitRegressor(**settings).fit(sparse, y)
+    want = plain_regressor(**settings).fit(dense, y)
+    got = plain_regressor(**settings).fit(sparse, y)
     np.testing.assert_array_equal(got.center_indices_, want.center_indices_)
     np.testing.assert_allclose(got.predict(sparse), want.predict(dense), rtol=1e-7)
     mean, std = got.predict(sparse, return_std=True)
@@ -68,7 +68,7 @@ def test_rows_too_wide_to_be_dense_stay_sparse(monkeypatch):
     rows = sp.random_array((60, 200_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
     monkeypatch.setattr(problem, "DENSE_UP_TO", 10**6)
     monkeypatch.setattr(type(rows), "toarray", guarded(type(rows).toarray, 10**6))
-    model = KernelPursuitRegressor(max_atoms=5, stop="max").fit(rows, np.arange(60.0))
+    model = plain_regressor(max_atoms=5, stop="max").fit(rows, np.arange(60.0))
     assert sp.issparse(model.centers_)
     assert model.predict(rows).shape == (60,)
     assert model.predict(rows, return_std=True)[1].shape == (60,)
@@ -85,14 +85,14 @@ def guarded(toarray, most):
 @pytest.mark.parametrize("layout", [sp.csr_matrix, sp.csc_array, sp.coo_array, sp.csc_matrix])
 def test_other_sparse_layouts(holey, layout):
     dense, sparse, y = holey
-    model = KernelPursuitRegressor(max_atoms=8).fit(layout(dense), y)
+    model = plain_regressor(max_atoms=8).fit(layout(dense), y)
     np.testing.assert_array_equal(model.predict(layout(dense)), model.predict(sparse))
 
 
 def test_sparse_precomputed(holey):
     _, sparse, y = holey
     K = sp.csr_array(sparse @ sparse.T)
-    model, dense = (KernelPursuitRegressor(kernel="precomputed", max_atoms=3).fit(A, y) for A in (K, K.toarray()))
+    model, dense = (plain_regressor(kernel="precomputed", max_atoms=3).fit(A, y) for A in (K, K.toarray()))
     np.testing.assert_allclose(model.predict(K), dense.predict(K.toarray()), rtol=1e-10)
     np.testing.assert_allclose(model.predict(K[:, model.center_indices_]), model.predict(K), rtol=1e-12)
 
@@ -100,9 +100,9 @@ def test_sparse_precomputed(holey):
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames(toy, frame):
     X, y = toy
-    plain = KernelPursuitRegressor(max_atoms=10).fit(X, y)
+    plain = plain_regressor(max_atoms=10).fit(X, y)
     table = frame(dict(zip("abc", X.T)))
-    model = KernelPursuitRegressor(max_atoms=10).fit(table, y)
+    model = plain_regressor(max_atoms=10).fit(table, y)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     assert not hasattr(plain, "feature_names_in_")
     np.testing.assert_allclose(model.predict(table), plain.predict(X), rtol=1e-12)
@@ -118,8 +118,8 @@ def test_frames(toy, frame):
 def test_series_as_targets_and_weights(toy, series):
     X, y = toy
     weight = np.arange(80.0)
-    got = KernelPursuitRegressor(max_atoms=5).fit(X, series(y), sample_weight=series(weight))
-    want = KernelPursuitRegressor(max_atoms=5).fit(X, y, sample_weight=weight)
+    got = plain_regressor(max_atoms=5).fit(X, series(y), sample_weight=series(weight))
+    want = plain_regressor(max_atoms=5).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(got.coef_, want.coef_)
 
 
@@ -127,8 +127,8 @@ def test_series_as_targets_and_weights(toy, series):
 def test_float32_in_float32_out(toy, kernel):
     X, y = toy
     settings = {"kernel": kernel, "max_atoms": 10, "gamma": 0.3, "stop": "max"}
-    double = KernelPursuitRegressor(**settings).fit(X, y)
-    single = KernelPursuitRegressor(**settings).fit(X.astype(np.float32), y)
+    double = plain_regressor(**settings).fit(X, y)
+    single = plain_regressor(**settings).fit(X.astype(np.float32), y)
     rows = X.astype(np.float32)
     mean, std = single.predict(rows, return_std=True)
     assert mean.dtype == std.dtype == np.float32
@@ -146,8 +146,8 @@ def test_precomputed_equals_the_kernel(toy, square):
     rows = np.arange(80) if square else np.arange(0, 80, 3)
     K = rbf_kernel(X, X[rows], gamma=0.4)
     settings = {"max_atoms": 12, "stop": "max", "penalty": "ridge"}
-    model = KernelPursuitRegressor(kernel="precomputed", **settings).fit(K, y)
-    direct = KernelPursuitRegressor(gamma=0.4, candidates=rows, **settings).fit(X, y)
+    model = plain_regressor(kernel="precomputed", **settings).fit(K, y)
+    direct = plain_regressor(gamma=0.4, candidates=rows, **settings).fit(X, y)
     np.testing.assert_array_equal(rows[model.center_indices_], direct.center_indices_)
     np.testing.assert_allclose(model.predict(K), direct.predict(X), rtol=1e-8)
     assert model.centers_ is None
@@ -165,7 +165,7 @@ def test_precomputed_with_every_column_picked_in_another_order(toy):
     """As many columns as atoms picked: all columns are given, in their own order, as documented first."""
     X, y = toy
     D = np.column_stack([X, X**2])
-    model = KernelPursuitRegressor(kernel="precomputed", stop="max", penalty=None).fit(D, y)
+    model = plain_regressor(kernel="precomputed", stop="max", penalty=None).fit(D, y)
     assert sorted(model.center_indices_) == list(range(6))
     want = D[:, model.center_indices_] @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(D), want, rtol=1e-10)
@@ -174,22 +174,22 @@ def test_precomputed_with_every_column_picked_in_another_order(toy):
 @pytest.mark.parametrize("n_columns", [1, 5, 79, 81])
 def test_precomputed_refuses_another_width(toy, n_columns):
     X, y = toy
-    model = KernelPursuitRegressor(kernel="precomputed", max_atoms=10, stop="max").fit(rbf_kernel(X), y)
+    model = plain_regressor(kernel="precomputed", max_atoms=10, stop="max").fit(rbf_kernel(X), y)
     with pytest.raises(ValueError, match=f"{n_columns} features.*80"):
         model.predict(np.ones((2, n_columns)))
 
 
 def test_precomputed_in_cross_validation(toy):
     X, y = toy
-    ours = cross_val_score(KernelPursuitRegressor(kernel="precomputed", max_atoms=20), rbf_kernel(X, gamma=0.4), y)
-    direct = cross_val_score(KernelPursuitRegressor(gamma=0.4, max_atoms=20), X, y)
+    ours = cross_val_score(plain_regressor(kernel="precomputed", max_atoms=20), rbf_kernel(X, gamma=0.4), y)
+    direct = cross_val_score(plain_regressor(gamma=0.4, max_atoms=20), X, y)
     np.testing.assert_allclose(ours, direct, rtol=1e-6)
 
 
 def test_dictionaries_of_several_kinds(toy):
     X, y = toy
     dictionary = KernelAtoms("rbf") + Constant() + Functions(first_feature) + KernelAtoms("linear", centers=np.eye(3))
-    model = KernelPursuitRegressor(kernel=dictionary, max_atoms=30, stop="max").fit(X, y)
+    model = plain_regressor(kernel=dictionary, max_atoms=30, stop="max").fit(X, y)
     assert {80, 81} & set(model.center_indices_.tolist())
     functions = np.isin(model.center_indices_, [80, 81])
     np.testing.assert_array_equal(np.isnan(model.centers_).all(axis=1), functions)
@@ -211,7 +211,7 @@ def test_rules_that_need_mercer_refuse_other_dictionaries(toy, kernel, settings)
     rows = X @ np.roll(X, 1, axis=1).T if kernel == "precomputed" else X
     name = next(iter(settings))
     with pytest.raises(ValueError, match=rf"{name}='.*positive semidefinite"):
-        KernelPursuitRegressor(kernel=kernel, **settings).fit(rows, y)
+        plain_regressor(kernel=kernel, **settings).fit(rows, y)
 
 
 @pytest.mark.parametrize("selection", ["residual", "correlation", "gain", "random"])
@@ -222,9 +222,9 @@ def test_weight_two_is_a_row_twice_and_weight_zero_is_none(toy, selection, penal
     weights[[3, 7]], weights[60:] = 2, 0
     settings = {"selection": selection, "penalty": penalty, "max_atoms": 60, "stop": "max", "gamma": 0.3}
     settings |= {"max_atoms": 15} if selection != "random" else {"penalty": "ridge", "alpha": 0.1}
-    weighted = KernelPursuitRegressor(**settings).fit(X, y, sample_weight=weights)
+    weighted = plain_regressor(**settings).fit(X, y, sample_weight=weights)
     repeated = np.repeat(np.arange(80), weights.astype(int))
-    plain = KernelPursuitRegressor(**settings).fit(X[repeated], y[repeated])
+    plain = plain_regressor(**settings).fit(X[repeated], y[repeated])
     np.testing.assert_allclose(weighted.predict(X), plain.predict(X), rtol=1e-6, atol=1e-6)
     assert weighted.center_indices_.max() < 60
 
@@ -233,18 +233,18 @@ def test_weights_scale_with_the_ridge(toy):
     """Weights c times as large under alpha c times as large give the same model."""
     X, y = toy
     weights = np.linspace(0.1, 2, 80)
-    one = KernelPursuitRegressor(alpha=0.1, max_atoms=15, stop="max").fit(X, y, sample_weight=weights)
-    ten = KernelPursuitRegressor(alpha=1.0, max_atoms=15, stop="max").fit(X, y, sample_weight=10 * weights)
+    one = plain_regressor(alpha=0.1, max_atoms=15, stop="max").fit(X, y, sample_weight=weights)
+    ten = plain_regressor(alpha=1.0, max_atoms=15, stop="max").fit(X, y, sample_weight=10 * weights)
     np.testing.assert_array_equal(one.center_indices_, ten.center_indices_)
     np.testing.assert_allclose(one.predict(X), ten.predict(X), rtol=1e-8)
-    scalar = KernelPursuitRegressor(max_atoms=5).fit(X, y, sample_weight=1.0)
-    np.testing.assert_allclose(scalar.coef_, KernelPursuitRegressor(max_atoms=5).fit(X, y).coef_)
+    scalar = plain_regressor(max_atoms=5).fit(X, y, sample_weight=1.0)
+    np.testing.assert_allclose(scalar.coef_, plain_regressor(max_atoms=5).fit(X, y).coef_)
 
 
 def test_sparse_rows_are_made_dense_only_where_that_is_faster():
     def made_dense(n_features, density):
         rows = sp.random_array((40, n_features), density=density, format="csr", rng=np.random.default_rng(0))
-        model = KernelPursuitRegressor(max_atoms=2, stop="max").fit(rows, np.arange(40.0))
+        model = plain_regressor(max_atoms=2, stop="max").fit(rows, np.arange(40.0))
         return not sp.issparse(model.centers_)
 
     assert made_dense(50, 0.01)
@@ -263,7 +263,7 @@ def test_functions_see_held_out_rows_as_they_see_training_rows(toy):
 
     dictionary = Functions(first_feature) + KernelAtoms("linear")
     rule = Validation(sp.csr_array(X[60:]), y[60:])
-    model = KernelPursuitRegressor(kernel=dictionary, max_atoms=3, stop=rule).fit(X[:60], y[:60])
+    model = plain_regressor(kernel=dictionary, max_atoms=3, stop=rule).fit(X[:60], y[:60])
     model.select(rule)
     model.predict(sp.csr_array(X))
     assert kinds == {np.ndarray}

@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from plain import plain_regressor
 from sklearn.exceptions import NotFittedError
 
-from kernelpursuit import KernelPursuitRegressor, PursuitPath
+from kernelpursuit import PursuitPath
 from kernelpursuit.kernels import RBF
 from kernelpursuit.stopping import Loo, Max, OneSE, Tol, Validation
 
@@ -18,7 +19,7 @@ TARGETS = {"(n,)": lambda Y: Y[:, 0], "(n, 1)": lambda Y: Y[:, :1], "(n, q)": la
 def test_shapes(toy_outputs, shape, fit_intercept):
     X, Y = toy_outputs
     y = TARGETS[shape](Y)
-    model = KernelPursuitRegressor(max_atoms=9, stop="max", fit_intercept=fit_intercept).fit(X, y)
+    model = plain_regressor(max_atoms=9, stop="max", fit_intercept=fit_intercept).fit(X, y)
     targets = y.shape[1:]
     assert model.n_atoms_ == 9
     assert model.n_features_in_ == 3
@@ -40,10 +41,10 @@ def test_shapes(toy_outputs, shape, fit_intercept):
 def test_several_targets_share_atoms_but_not_weights(toy_outputs):
     """With the atoms fixed, each target gets the weights it would get alone."""
     X, Y = toy_outputs
-    together = KernelPursuitRegressor(max_atoms=8, stop="max").fit(X, Y)
+    together = plain_regressor(max_atoms=8, stop="max").fit(X, Y)
     K = RBF(gamma=1 / (3 * X.var()))(X, together.centers_)
     for q in range(3):
-        alone = KernelPursuitRegressor(kernel="precomputed", max_atoms=8, stop="max").fit(K, Y[:, q])
+        alone = plain_regressor(kernel="precomputed", max_atoms=8, stop="max").fit(K, Y[:, q])
         np.testing.assert_allclose(together.predict(X)[:, q], alone.predict(K), rtol=1e-8)
 
 
@@ -52,7 +53,7 @@ def test_several_targets_share_atoms_but_not_weights(toy_outputs):
 def test_at_and_staged_predict_agree_with_the_path(toy_outputs, shape, settings):
     X, Y = toy_outputs
     y = TARGETS[shape](Y)
-    model = KernelPursuitRegressor(max_atoms=12, **settings).fit(X, y)
+    model = plain_regressor(max_atoms=12, **settings).fit(X, y)
     before = model.predict(X)
     stages = list(model.staged_predict(X))
     assert len(stages) == len(model.path_) + 1 == len(model.path_.residual_norm)
@@ -62,7 +63,7 @@ def test_at_and_staged_predict_agree_with_the_path(toy_outputs, shape, settings)
         assert f"at({k})" in small.stop_reason_
         np.testing.assert_allclose(small.predict(X), stage, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(np.linalg.norm(y - stage), model.path_.residual_norm[k], rtol=1e-7)
-    cold = KernelPursuitRegressor(**{"max_atoms": 5, "stop": "max", **settings}).fit(X, y)
+    cold = plain_regressor(**{"max_atoms": 5, "stop": "max", **settings}).fit(X, y)
     np.testing.assert_array_equal(cold.coef_, model.at(5).coef_)
     np.testing.assert_array_equal(cold.predict(X), model.at(5).predict(X))
     np.testing.assert_array_equal(model.predict(X), before)
@@ -70,7 +71,7 @@ def test_at_and_staged_predict_agree_with_the_path(toy_outputs, shape, settings)
 
 @pytest.mark.parametrize("k", [-1, 13, 1.5, True, None, "3"])
 def test_at_refuses_what_is_not_on_the_path(toy, k):
-    model = KernelPursuitRegressor(max_atoms=12).fit(*toy)
+    model = plain_regressor(max_atoms=12).fit(*toy)
     with pytest.raises(ValueError, match=r"k=.*(0 to 12 atoms|whole number)"):
         model.at(k)
 
@@ -87,7 +88,7 @@ def test_at_refuses_what_is_not_on_the_path(toy, k):
 )
 def test_nothing_works_before_fit(toy, call):
     with pytest.raises(NotFittedError, match="not fitted"):
-        call(KernelPursuitRegressor(), toy[0])
+        call(plain_regressor(), toy[0])
 
 
 RULES = [
@@ -108,10 +109,10 @@ RULES = [
 @pytest.mark.parametrize("rule", RULES)
 def test_select_keeps_what_a_fit_under_the_rule_keeps(toy, rule):
     X, y = toy
-    model = KernelPursuitRegressor(max_atoms=30, stop="max").fit(X, y)
+    model = plain_regressor(max_atoms=30, stop="max").fit(X, y)
     reason, size = model.stop_reason_, model.n_atoms_
     chosen = model.select(rule)
-    fitted = KernelPursuitRegressor(max_atoms=30, stop=rule).fit(X, y)
+    fitted = plain_regressor(max_atoms=30, stop=rule).fit(X, y)
     np.testing.assert_array_equal(fitted.coef_, model.at(fitted.n_atoms_).coef_)
     if getattr(rule, "patience", None) is None:
         assert chosen.n_atoms_ == fitted.n_atoms_
@@ -121,7 +122,7 @@ def test_select_keeps_what_a_fit_under_the_rule_keeps(toy, rule):
 
 
 def test_what_the_rules_choose(toy):
-    path = (model := KernelPursuitRegressor(max_atoms=40, stop="max").fit(*toy)).path_
+    path = (model := plain_regressor(max_atoms=40, stop="max").fit(*toy)).path_
     assert model.select("loo").n_atoms_ == np.argmin(path.loo)
     least = np.argmin(path.loo)
     assert model.select("one-se").n_atoms_ == np.argmax(path.loo <= path.loo[least] + path.loo_se[least])
@@ -153,7 +154,7 @@ REASONS = [
 
 @pytest.mark.parametrize(("settings", "reason"), REASONS, ids=[str(settings) for settings, _ in REASONS])
 def test_stop_reason(toy, settings, reason):
-    model = KernelPursuitRegressor(**{"max_atoms": 10, **settings}).fit(*toy)
+    model = plain_regressor(**{"max_atoms": 10, **settings}).fit(*toy)
     assert model.stop_reason_.startswith(f"{model.n_atoms_} atom")
     assert re.search(reason, model.stop_reason_), model.stop_reason_
 
@@ -165,12 +166,12 @@ def test_validation_with_rows_of_its_own(toy_outputs, shape, weights):
     y = TARGETS[shape](Y)
     rule = Validation(X[50:], y[50:], patience=None, sample_weight=weights)
     settings = {"max_atoms": 25, "gamma": 0.3}
-    model = KernelPursuitRegressor(stop=rule, **settings).fit(X[:50], y[:50])
+    model = plain_regressor(stop=rule, **settings).fit(X[:50], y[:50])
     errors = [np.square(y[50:] - stage).reshape(30, -1).mean(axis=1) for stage in model.staged_predict(X[50:])]
     want = np.average(errors, axis=1, weights=weights)
     np.testing.assert_allclose(model.path_.validation, want, rtol=1e-7)
     assert model.n_atoms_ == np.argmin(want)
-    afterwards = KernelPursuitRegressor(stop="max", **settings).fit(X[:50], y[:50]).select(rule)
+    afterwards = plain_regressor(stop="max", **settings).fit(X[:50], y[:50]).select(rule)
     np.testing.assert_allclose(afterwards.path_.validation, want, rtol=1e-7)
     assert afterwards.n_atoms_ == model.n_atoms_
 
@@ -179,7 +180,7 @@ def test_validation_with_rows_of_its_own(toy_outputs, shape, weights):
 def test_select_takes_one_target_in_either_shape(toy_outputs, fit_shape):
     """`fit` takes held-out targets of shape (n,) and (n, 1) alike, so `select` must as well."""
     X, Y = toy_outputs
-    model = KernelPursuitRegressor(max_atoms=20, stop="max").fit(X[:50], TARGETS[fit_shape](Y)[:50])
+    model = plain_regressor(max_atoms=20, stop="max").fit(X[:50], TARGETS[fit_shape](Y)[:50])
     flat, column = (model.select(Validation(X[50:], y)) for y in (Y[50:, 0], Y[50:, :1]))
     np.testing.assert_allclose(flat.path_.validation, column.path_.validation, rtol=1e-12)
     assert flat.n_atoms_ == column.n_atoms_
@@ -205,23 +206,17 @@ def test_bad_held_out_rows_are_refused(toy, held_out, after):
     X, y = toy
     rule = Validation(*held_out(X, y))
     with pytest.raises(ValueError, match=r"Validation|features|sample_weight|\bX\b") as refusal:
-        _ = (
-            KernelPursuitRegressor(stop="max").fit(X, y).select(rule)
-            if after
-            else KernelPursuitRegressor(stop=rule).fit(X, y)
-        )
+        _ = plain_regressor(stop="max").fit(X, y).select(rule) if after else plain_regressor(stop=rule).fit(X, y)
     assert "\n" not in str(refusal.value)
 
 
 def test_validation_fraction_holds_rows_out(toy):
     X, y = toy
-    model = KernelPursuitRegressor(stop=Validation(fraction=0.25, patience=None), max_atoms=100, random_state=3).fit(
-        X, y
-    )
+    model = plain_regressor(stop=Validation(fraction=0.25, patience=None), max_atoms=100, random_state=3).fit(X, y)
     assert model.path_.total_weight == 60
     assert len(model.path_) <= 60
     with pytest.raises(ValueError, match="held-out rows"):
-        KernelPursuitRegressor(max_atoms=5).fit(X, y).select("validation")
+        plain_regressor(max_atoms=5).fit(X, y).select("validation")
     assert model.select("validation").n_atoms_ == model.n_atoms_
 
 
@@ -240,7 +235,7 @@ def test_spread_is_the_documented_formula(toy_outputs, penalty, fit_intercept, w
     X, Y = toy_outputs
     weights = np.arange(80) % 3 + 1.0 if weighted else np.ones(80)
     alpha, n = 0.01, weights.sum()
-    model = KernelPursuitRegressor(
+    model = plain_regressor(
         gamma=0.4, penalty=penalty, alpha=alpha, max_atoms=12, stop="max", fit_intercept=fit_intercept
     ).fit(X, Y, sample_weight=weights if weighted else None)
     for fitted in (model, model.at(4), model.at(0)):
@@ -271,17 +266,17 @@ def test_spread_covers_new_observations():
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(2000, 1))
     y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=2000)
-    model = KernelPursuitRegressor(max_atoms=15).fit(X[:1000], y[:1000])
+    model = plain_regressor(max_atoms=15).fit(X[:1000], y[:1000])
     mean, std = model.predict(X[1000:], return_std=True)
     np.testing.assert_allclose(np.mean((y[1000:] - mean) ** 2 / std**2), 1, atol=0.15)
 
 
 def test_the_path_as_a_frame(toy):
-    model = KernelPursuitRegressor(max_atoms=6, stop=Validation(fraction=0.2), random_state=0).fit(*toy)
+    model = plain_regressor(max_atoms=6, stop=Validation(fraction=0.2), random_state=0).fit(*toy)
     frame, path = model.path_.to_frame(), model.path_
     assert frame.index.tolist() == list(range(len(path) + 1))
     assert frame["atom"].tolist() == [-1, *path.atom]
     for name in ("cost", "residual_norm", "dof", "loo", "loo_se", "validation"):
         np.testing.assert_array_equal(frame[name], getattr(path, name))
-    assert "validation" not in KernelPursuitRegressor(max_atoms=2).fit(*toy).path_.to_frame()
+    assert "validation" not in plain_regressor(max_atoms=2).fit(*toy).path_.to_frame()
     assert repr(path).startswith(f"PursuitPath({len(path)} atoms")

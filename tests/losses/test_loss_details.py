@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 import pytest
+from plain import plain_classifier, plain_regressor
 from threadpoolctl import threadpool_info
 
-from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.dictionary import Always, Constant, Functions, KernelAtoms
 from kernelpursuit.kernels import RBF
 from kernelpursuit.losses import Huber, Loss, Squared
@@ -54,8 +54,8 @@ def test_rows_without_weight_do_not_decide_the_width_of_what_is_always_in(rows):
     far = np.r_[X[:60], 50 * X[60:]]
     kernel = Always(KernelAtoms("rbf", centers=np.zeros((1, 2)))) + KernelAtoms("rbf")
     settings = {"kernel": kernel, "max_atoms": 8, "stop": "max"}
-    with_them = KernelPursuitRegressor(**settings).fit(far, y, sample_weight=weights)
-    without = KernelPursuitRegressor(**settings).fit(X[:60], y[:60])
+    with_them = plain_regressor(**settings).fit(far, y, sample_weight=weights)
+    without = plain_regressor(**settings).fit(X[:60], y[:60])
     np.testing.assert_allclose(with_them.predict(X), without.predict(X), rtol=1e-9)
 
 
@@ -75,8 +75,8 @@ def test_a_subclass_of_the_squared_loss_is_a_loss_of_its_own(rows):
     X, _ = rows
     y = np.sin(X).sum(axis=1)
     settings = {"gamma": 1.0, "max_atoms": 10, "stop": "max"}
-    doubled = KernelPursuitRegressor(loss=Doubled(), alpha=0.2, **settings).fit(X, y)
-    plain = KernelPursuitRegressor(alpha=0.1, **settings).fit(X, y)
+    doubled = plain_regressor(loss=Doubled(), alpha=0.2, **settings).fit(X, y)
+    plain = plain_regressor(alpha=0.1, **settings).fit(X, y)
     assert doubled.path_.loss == "doubled"
     np.testing.assert_allclose(doubled.predict(X), plain.predict(X), rtol=1e-6)
     assert doubled.path_.cost[5] == pytest.approx(2 * plain.path_.cost[5], rel=1e-6)
@@ -86,33 +86,33 @@ def test_a_subclass_of_the_squared_loss_is_a_loss_of_its_own(rows):
 def test_losses_for_classes_are_not_for_numbers(rows, loss):
     X, y = rows
     with pytest.raises(ValueError, match=f"^loss='{loss}' is for classes; use KernelPursuitClassifier\\.$"):
-        KernelPursuitRegressor(loss=loss).fit(X, np.where(y == "in", 1.0, -1.0))
+        plain_regressor(loss=loss).fit(X, np.where(y == "in", 1.0, -1.0))
 
 
 @pytest.mark.parametrize("loss", ["poisson", "quantile"])
 def test_losses_for_numbers_are_not_for_classes(rows, loss):
     with pytest.raises(ValueError, match=f"^loss='{loss}' is for numbers; use KernelPursuitRegressor, or loss='log'"):
-        KernelPursuitClassifier(loss=loss).fit(*rows)
+        plain_classifier(loss=loss).fit(*rows)
 
 
 def test_class_weight_counts_for_given_held_out_rows(rows):
     X, y = rows
     settings = {"gamma": 1.0, "max_atoms": 5, "class_weight": {"in": 30.0}}
     given = Validation(X=X[60:], y=y[60:], patience=None)
-    model = KernelPursuitClassifier(stop=given, **settings).fit(X[:60], y[:60])
+    model = plain_classifier(stop=given, **settings).fit(X[:60], y[:60])
     by_hand = Validation(X=X[60:], y=y[60:], sample_weight=np.where(y[60:] == "in", 30.0, 1.0), patience=None)
-    twice = KernelPursuitClassifier(stop=by_hand, gamma=1.0, max_atoms=5).fit(
+    twice = plain_classifier(stop=by_hand, gamma=1.0, max_atoms=5).fit(
         X[:60], y[:60], sample_weight=np.where(y[:60] == "in", 30.0, 1.0)
     )
     np.testing.assert_allclose(model.path_.validation, twice.path_.validation, rtol=1e-9)
-    selected = KernelPursuitClassifier(stop="max", **settings).fit(X[:60], y[:60]).select(given)
+    selected = plain_classifier(stop="max", **settings).fit(X[:60], y[:60]).select(given)
     np.testing.assert_allclose(selected.path_.validation[:-1], model.path_.validation[:-1], rtol=1e-5)
 
 
 @pytest.mark.parametrize("labels", [[None] * 30, [1, "in"] * 15, ["in"] * 29], ids=["none", "mixed", "too few"])
 def test_labels_of_held_out_rows_are_checked(rows, labels):
     X, y = rows
-    model = KernelPursuitClassifier(stop=Validation(X=X[60:], y=np.array(labels, dtype=object)))
+    model = plain_classifier(stop=Validation(X=X[60:], y=np.array(labels, dtype=object)))
     with pytest.raises((ValueError, TypeError), match=r"^Validation's y ") as caught:
         model.fit(X[:60], y[:60])
     assert "\n" not in str(caught.value)
@@ -125,7 +125,7 @@ def test_no_class_is_held_out_entirely(seed):
     X = rng.normal(size=(40, 2))
     y = np.r_[np.zeros(37), 1, 1, 2].astype(int)
     settings = {"loss": "softmax", "max_atoms": 2, "random_state": seed, "gamma": 1.0}
-    model = KernelPursuitClassifier(stop=Validation(fraction=0.5), **settings).fit(X, y)
+    model = plain_classifier(stop=Validation(fraction=0.5), **settings).fit(X, y)
     # A class that no training row has would be given next to no probability at all.
     assert model.at(0).predict_proba(X[:1]).min() > 1e-3
 
@@ -136,7 +136,7 @@ def test_every_fold_has_its_share_of_every_class():
     X = np.r_[rng.normal(size=(60, 2)), rng.normal(loc=4, size=(6, 2))]
     y = np.r_[np.zeros(60), np.ones(6)].astype(int)
     for seed in range(4):
-        model = KernelPursuitClassifier(stop=CV(folds=3), max_atoms=4, gamma=0.5, random_state=seed).fit(X, y)
+        model = plain_classifier(stop=CV(folds=3), max_atoms=4, gamma=0.5, random_state=seed).fit(X, y)
         # At no atoms, every fold predicts the same shares, so that the loss is the entropy of the classes.
         p = 6 / 66
         entropy = -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
@@ -155,7 +155,7 @@ def test_what_the_targets_decide_of_a_loss_is_decided_once(rows, monkeypatch):
         return value(self, y, f)
 
     monkeypatch.setattr(Huber, "value", watched)
-    KernelPursuitRegressor(loss="huber", stop=CV(folds=4), max_atoms=3, random_state=0).fit(X, y)
+    plain_regressor(loss="huber", stop=CV(folds=4), max_atoms=3, random_state=0).fit(X, y)
     assert len(seen) == 1
 
 
@@ -169,12 +169,12 @@ def test_a_second_constant_is_named(rows):
     X, _ = rows
     kernel = Always(Constant() + Functions(lambda X: X[:, 0])) + "rbf"
     with pytest.raises(ValueError, match=r"the intercept among them.*fit_intercept=False"):
-        KernelPursuitRegressor(kernel=kernel).fit(X, X[:, 1])
-    assert KernelPursuitRegressor(kernel=kernel, fit_intercept=False).fit(X, X[:, 1]).fixed_coef_.shape == (2,)
+        plain_regressor(kernel=kernel).fit(X, X[:, 1])
+    assert plain_regressor(kernel=kernel, fit_intercept=False).fit(X, X[:, 1]).fixed_coef_.shape == (2,)
 
 
 def test_there_is_no_noise_level_under_another_loss(rows):
-    model = KernelPursuitClassifier(max_atoms=3).fit(*rows)
+    model = plain_classifier(max_atoms=3).fit(*rows)
     assert np.isnan(model.path_.noise_level)
 
 
@@ -182,9 +182,9 @@ def test_class_weight_is_no_count(rows):
     """A row that matters thirty times as much is left out as a whole, and one of weight thirty in thirtieths."""
     X, y = rows
     settings = {"gamma": 1.0, "max_atoms": 6, "stop": "max", "loss": "squared"}
-    matters = KernelPursuitClassifier(class_weight={"in": 30.0, "out": 1.0}, **settings).fit(X, y)
+    matters = plain_classifier(class_weight={"in": 30.0, "out": 1.0}, **settings).fit(X, y)
     weights = np.where(y == "in", 30.0, 1.0)
-    counts = KernelPursuitClassifier(**settings).fit(X, y, sample_weight=weights)
+    counts = plain_classifier(**settings).fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(matters.path_.atom, counts.path_.atom)
     D = np.column_stack([np.ones(len(X)), RBF(gamma=1.0)(X, X[matters.path_.atoms(6)])])
     L = np.diag(np.r_[0.0, np.full(6, 0.1)])
@@ -202,8 +202,8 @@ def test_class_weight_is_no_count_in_one_against_the_rest(rows):
     X, _ = rows
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     settings = {"gamma": 1.0, "max_atoms": 4, "stop": "max", "multi_class": "ovr"}
-    matters = KernelPursuitClassifier(class_weight={0: 20.0, 1: 1.0, 2: 1.0}, **settings).fit(X, y)
-    counts = KernelPursuitClassifier(**settings).fit(X, y, sample_weight=np.where(y == 0, 20.0, 1.0))
+    matters = plain_classifier(class_weight={0: 20.0, 1: 1.0, 2: 1.0}, **settings).fit(X, y)
+    counts = plain_classifier(**settings).fit(X, y, sample_weight=np.where(y == 0, 20.0, 1.0))
     for one, other in zip(matters.estimators_, counts.estimators_):
         np.testing.assert_array_equal(one.coef_, other.coef_)
         assert one.path_.loo[4] > other.path_.loo[4]
@@ -228,9 +228,9 @@ def test_warm_start_knows_a_loss_of_the_user_from_another(rows):
 
     X, _ = rows
     y = np.sin(X).sum(axis=1) + np.random.default_rng(1).normal(size=len(X))
-    warm = KernelPursuitRegressor(loss=Expectile(0.1), max_atoms=5, stop="max", warm_start=True).fit(X, y)
+    warm = plain_regressor(loss=Expectile(0.1), max_atoms=5, stop="max", warm_start=True).fit(X, y)
     warm.set_params(loss=Expectile(0.9)).fit(X, y)
-    cold = KernelPursuitRegressor(loss=Expectile(0.9), max_atoms=5, stop="max").fit(X, y)
+    cold = plain_regressor(loss=Expectile(0.9), max_atoms=5, stop="max").fit(X, y)
     np.testing.assert_array_equal(warm.predict(X), cold.predict(X))
 
 
@@ -241,10 +241,10 @@ def test_a_curvature_of_the_wrong_shape_is_told(rows):
 
     X, _ = rows
     with pytest.raises(ValueError, match=r"^The curvature of loss=Flat\(\) has shape \(1, 90\) where \(90,\) is"):
-        KernelPursuitRegressor(loss=Flat()).fit(X, X[:, 0])
+        plain_regressor(loss=Flat()).fit(X, X[:, 0])
 
 
 def test_a_slip_in_class_weight_is_told(rows):
     with pytest.raises(ValueError, match=r"names 'inn', which is no label of y\.$"):
-        KernelPursuitClassifier(class_weight={"inn": 2.0, "out": 1.0}).fit(*rows)
-    KernelPursuitClassifier(class_weight={"in": 2.0, "out": 1.0, "other": 3.0}, max_atoms=2).fit(*rows)
+        plain_classifier(class_weight={"inn": 2.0, "out": 1.0}).fit(*rows)
+    plain_classifier(class_weight={"in": 2.0, "out": 1.0, "other": 3.0}, max_atoms=2).fit(*rows)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from oracles import Model
+from plain import plain_classifier, plain_regressor
 from scipy.optimize import minimize
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, pursuit_path
@@ -273,9 +274,9 @@ def test_the_estimator_keeps_the_minimum_between_refits(k):
     X, y, s = rows(loss)
     labels = np.where(y[:, 0] > 0, "b", "a")
 
-    model = KernelPursuitClassifier(
-        gamma=GAMMA, alpha=ALPHA, max_atoms=k, stop="max", update=Orthogonal(refit_every=5)
-    ).fit(X, labels, s)
+    model = plain_classifier(gamma=GAMMA, alpha=ALPHA, max_atoms=k, stop="max", update=Orthogonal(refit_every=5)).fit(
+        X, labels, s
+    )
     problem = Problem(loss, X, y, s, "ridge", True)
     wanted = problem.minimum(model.center_indices_)
     np.testing.assert_allclose(model.intercept_, wanted[0], atol=1e-4)
@@ -422,8 +423,8 @@ def test_a_longer_path_starts_with_the_shorter(loss, update):
 def test_warm_start_extends(update):
     X, y, s = rows(Logistic())
     given = {"gamma": GAMMA, "alpha": ALPHA, "update": update, "stop": "max", "random_state": 0}
-    whole = KernelPursuitClassifier(max_atoms=11, **given).fit(X, y[:, 0], s)
-    model = KernelPursuitClassifier(max_atoms=5, warm_start=True, **given).fit(X, y[:, 0], s)
+    whole = plain_classifier(max_atoms=11, **given).fit(X, y[:, 0], s)
+    model = plain_classifier(max_atoms=5, warm_start=True, **given).fit(X, y[:, 0], s)
     model.set_params(max_atoms=11).fit(X, y[:, 0], s)
     np.testing.assert_array_equal(model.path_.atom, whole.path_.atom)
     np.testing.assert_allclose(model.path_.cost, whole.path_.cost, rtol=1e-12)
@@ -432,9 +433,9 @@ def test_warm_start_extends(update):
 
 def test_warm_start_with_another_loss_starts_anew():
     X, y, _ = rows(Huber())
-    model = KernelPursuitRegressor(loss=Huber(delta=0.5), max_atoms=3, warm_start=True, stop="max", gamma=GAMMA)
+    model = plain_regressor(loss=Huber(delta=0.5), max_atoms=3, warm_start=True, stop="max", gamma=GAMMA)
     before = model.fit(X, y[:, 0]).path_
-    other = KernelPursuitRegressor(loss=Huber(delta=0.1), max_atoms=3, stop="max", gamma=GAMMA).fit(X, y[:, 0])
+    other = plain_regressor(loss=Huber(delta=0.1), max_atoms=3, stop="max", gamma=GAMMA).fit(X, y[:, 0])
     model.set_params(loss=Huber(delta=0.1)).fit(X, y[:, 0])
     np.testing.assert_array_equal(model.coef_, other.coef_)
     assert not np.allclose(before.coef(3), model.path_.coef(3))
@@ -520,7 +521,7 @@ def test_a_users_own_loss(update, n_targets):
     loss = LogCosh()
     X, y, s = rows(Huber())
     Y = np.hstack([y, np.sin(y)])[:, :n_targets]
-    model = KernelPursuitRegressor(loss=loss, gamma=GAMMA, alpha=ALPHA, max_atoms=8, stop="max", update=update)
+    model = plain_regressor(loss=loss, gamma=GAMMA, alpha=ALPHA, max_atoms=8, stop="max", update=update)
     model.fit(X, Y[:, 0] if n_targets == 1 else Y, s)
     problem = Problem(loss, X, Y, s, "ridge", True)
     wanted = problem.minimum(model.center_indices_)
@@ -535,7 +536,7 @@ def test_a_users_own_loss(update, n_targets):
 def test_predictions_are_means():
     """Poisson regression predicts counts, not their logarithms."""
     X, y, s = rows(Poisson())
-    model = KernelPursuitRegressor(loss="poisson", gamma=GAMMA, alpha=ALPHA, max_atoms=6, stop="max").fit(X, y[:, 0], s)
+    model = plain_regressor(loss="poisson", gamma=GAMMA, alpha=ALPHA, max_atoms=6, stop="max").fit(X, y[:, 0], s)
     scores = gram(X)[:, model.center_indices_] @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(X), np.exp(scores), rtol=1e-9)
     # The intercept is not penalised, so that counts and predictions have the same sum.
@@ -554,7 +555,7 @@ def test_robust_against_outliers(loss):
     y[::17] += 1e8
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = KernelPursuitRegressor(loss=loss, gamma=1.0, max_atoms=12, stop="max").fit(X, y)
+        model = plain_regressor(loss=loss, gamma=1.0, max_atoms=12, stop="max").fit(X, y)
     worst = np.median(np.abs(model.predict(X) - truth))
     assert (worst < 0.3) == (loss == "huber")
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from plain import plain_classifier, plain_regressor
 
-from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.losses import BY_NAME, Huber, Logistic, Loss, Poisson
 from kernelpursuit.stopping import BY_NAME as RULES
 from kernelpursuit.stopping import CV, Loo, LooError, OneSE, Validation
@@ -40,11 +41,11 @@ def assert_one_sentence(error):
 
 
 def classifier(**settings):
-    return KernelPursuitClassifier(**{**GIVEN, **settings})
+    return plain_classifier(**{**GIVEN, **settings})
 
 
 def regressor(**settings):
-    return KernelPursuitRegressor(**{**GIVEN, "loss": "poisson", **settings})
+    return plain_regressor(**{**GIVEN, "loss": "poisson", **settings})
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -78,7 +79,7 @@ def test_loo_error_counts_rows_in_a_wrong_class():
 def test_counting_wrong_classes_needs_a_classifier(rule):
     for fit in (
         lambda: regressor(stop=rule).fit(*counts()),
-        lambda: KernelPursuitRegressor(stop=rule).fit(X, Y),
+        lambda: plain_regressor(stop=rule).fit(X, Y),
         lambda: pursuit_path(X, Y, loss="logistic", stop=rule),
     ):
         with pytest.raises(ValueError, match="classifier") as error:
@@ -171,7 +172,7 @@ def test_rules_about_squared_residuals_are_refused_afterwards(rule):
 
 def test_squared_loss_with_refits_takes_rules_about_squares():
     """Stagewise with refits goes by the search, but the loss is squared all the same."""
-    model = KernelPursuitRegressor(update=Stagewise(refit_every=3), stop="mdl", max_atoms=8, gamma=0.6).fit(X, Y)
+    model = plain_regressor(update=Stagewise(refit_every=3), stop="mdl", max_atoms=8, gamma=0.6).fit(X, Y)
     assert model.path_.loss == "squared"
     rss = np.array([np.square(Y - f).sum() for f in model.staged_predict(X)])
     others = np.setdiff1d(np.arange(9), [model._n_steps])
@@ -232,7 +233,7 @@ REFUSED = [
 @pytest.mark.parametrize(("settings", "names", "cure"), REFUSED)
 def test_refused(settings, names, cure):
     settings = {"loss": "huber", **settings}
-    model = KernelPursuitRegressor(stop="max", max_atoms=3).fit(X, Y)
+    model = plain_regressor(stop="max", max_atoms=3).fit(X, Y)
     before = dict(vars(model))
     model.set_params(**settings)
     for fit in (lambda: model.fit(X, Y), lambda: pursuit_path(X, Y, **settings)):
@@ -254,7 +255,7 @@ def test_truncation_is_refused(truncate):
 @pytest.mark.parametrize("loss", ["softmax"])
 def test_classes_are_refused_by_the_regressor(loss):
     with pytest.raises(ValueError, match="KernelPursuitClassifier") as error:
-        KernelPursuitRegressor(loss=loss).fit(X, Y)
+        plain_regressor(loss=loss).fit(X, Y)
     assert_one_sentence(error)
 
 
@@ -320,7 +321,7 @@ BROKEN = [
 @pytest.mark.parametrize(("method", "how", "late"), BROKEN)
 @pytest.mark.parametrize("update", ["orthogonal", Stagewise(refit_every=2)], ids=repr)
 def test_broken_losses_are_named(method, how, late, update):
-    model = KernelPursuitRegressor(stop="max", max_atoms=3).fit(X, Y)
+    model = plain_regressor(stop="max", max_atoms=3).fit(X, Y)
     before = model.predict(X), set(vars(model))
     model.set_params(loss=Broken(method, how, late), update=update, max_atoms=6)
     with pytest.raises(ValueError, match=f"The {method} of loss=Broken") as error:
@@ -336,7 +337,7 @@ class NoMethods(Loss):
 
 def test_a_loss_without_methods_is_named():
     with pytest.raises(NotImplementedError, match="NoMethods has no method"):
-        KernelPursuitRegressor(loss=NoMethods()).fit(X, Y)
+        plain_regressor(loss=NoMethods()).fit(X, Y)
 
 
 @pytest.mark.parametrize("loss", ["tanh", "logistic", "exponential", "doom2", "squared_hinge", "hinge"])
@@ -476,7 +477,7 @@ def test_outliers_under_huber(update):
     y[::15] = 1e8
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = KernelPursuitRegressor(loss="huber", update=update, stop="max", max_atoms=15, gamma=0.6).fit(X, y)
+        model = plain_regressor(loss="huber", update=update, stop="max", max_atoms=15, gamma=0.6).fit(X, y)
     assert np.median(np.abs(model.predict(X) - truth)) < 0.3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 KERNELS = [
     ("rbf", 0.0, 0.0),
@@ -16,13 +17,21 @@ KERNELS = [
     ("sigmoid", -0.25, 0.0),
 ]
 IDS = [kernel[0] for kernel in KERNELS]
+STATIONARY, STATIONARY_IDS = KERNELS[:6], IDS[:6]
+
+# Every kernel without factors, and those that take them with.
+every_kernel = pytest.mark.parametrize(
+    ("kernel", "with_factors"),
+    [(kernel, False) for kernel in KERNELS] + [(kernel, True) for kernel in STATIONARY],
+    ids=IDS + [f"{name}-factors" for name in STATIONARY_IDS],
+)
 DTYPES = [np.float32, np.float64]
 
 # (rows, centres, features)
 SHAPES = [(0, 3, 2), (3, 0, 2), (0, 0, 2), (1, 1, 1), (1, 9, 3), (33, 1, 300), (67, 13, 10), (2100, 17, 2)]
 
 
-def reference(kernel, C, X):
+def reference(kernel, C, X, factors=None):
     """Return the exact values at (atom, row), and a bound on the error of arithmetic in the inputs' type."""
     kind, p0, p1 = kernel
     eps = float(np.finfo(X.dtype).eps)
@@ -36,6 +45,8 @@ def reference(kernel, C, X):
             return np.tanh(t + p0), eps * (terms * (size + abs(p0)) + 4)
         return (t + p0) ** int(p1), eps * terms * p1 * (size + abs(p0)) ** p1
     s = abs(C - X).sum(2) if kind == "laplacian" else ((C - X) ** 2).sum(2)
+    if factors is not None:
+        s = factors.astype(np.longdouble)[:, None] * s
     r = np.sqrt(2 * s)
     value = {
         "rbf": lambda: np.exp(-s),
@@ -48,6 +59,11 @@ def reference(kernel, C, X):
     # A relative error in the exponent becomes a relative error of that times the exponent.
     exponent = s if kind in ("rbf", "laplacian", "rational_quadratic") else np.sqrt(5 * r * r)
     return value, eps * (terms * exponent + 6) * value + float(np.finfo(np.dtype(f"f{4 if eps > 1e-10 else 8}")).tiny)
+
+
+def some_factors(rng, m, dtype, wanted=True):
+    """Return factors of m atoms, or None where they are not wanted."""
+    return rng.uniform(0.3, 2.0, size=m).astype(dtype) if wanted else None
 
 
 def points(rng, n, m, d, dtype):

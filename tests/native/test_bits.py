@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from native_reference import DTYPES, IDS, KERNELS, points
+from native_reference import DTYPES, KERNELS, STATIONARY, STATIONARY_IDS, every_kernel, points, some_factors
 
 from kernelpursuit import _native
 
@@ -18,30 +18,73 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
+@every_kernel
 class TestEveryKernel:
-    def test_values_do_not_depend_on_their_neighbours(self, isa, kernel, dtype, rng):
+    def test_values_do_not_depend_on_their_neighbours(self, isa, kernel, with_factors, dtype, rng):
         X, C = points(rng, 211, 23, 7, dtype)
-        whole = _native.block(kernel, C, X)
+        factors = some_factors(rng, 23, dtype, with_factors)
+        whole = _native.block(kernel, C, X, factors=factors)
         for rows, atoms in (
             (slice(0, 1), slice(0, 1)),
             (slice(3, 50), slice(2, 9)),
             (slice(100, 211), slice(19, 23)),
         ):
-            same(_native.block(kernel, C[atoms], X[rows]), whole[atoms, rows].copy())
+            theirs = factors[atoms] if with_factors else None
+            same(_native.block(kernel, C[atoms], X[rows], factors=theirs), whole[atoms, rows].copy())
 
-    def test_products_are_those_of_the_stored_block(self, isa, kernel, dtype, rng):
+    def test_products_are_those_of_the_stored_block(self, isa, kernel, with_factors, dtype, rng):
         X, C = points(rng, 2 * 2048 + 777, 21, 6, dtype)
+        factors = some_factors(rng, 21, dtype, with_factors)
         V = rng.normal(size=(3, len(X)))
-        stored = _native.block(kernel, C, X)
-        same(_native.rmatvec(kernel, C, X, V), _native.stored_rmatvec(stored, V))
+        stored = _native.block(kernel, C, X, factors=factors)
+        same(_native.rmatvec(kernel, C, X, V, factors=factors), _native.stored_rmatvec(stored, V))
         # The same values give the same products, whatever kernel made them.
         unit = np.eye(len(C))
-        same(_native.matvec(kernel, X[:50], C, unit), stored[:, :50].T.astype(np.float64, order="C"))
+        product = _native.matvec(kernel, X[:50], C, unit, factors=factors)
+        same(product, stored[:, :50].T.astype(np.float64, order="C"))
 
-    def test_unit_weights_are_no_weights(self, isa, kernel, dtype, rng):
+    def test_unit_weights_are_no_weights(self, isa, kernel, with_factors, dtype, rng):
         X, C = points(rng, 3000, 9, 3, dtype)
-        same(_native.sqnorms(kernel, C, X), _native.sqnorms(kernel, C, X, np.ones(len(X))))
+        factors = some_factors(rng, 9, dtype, with_factors)
+        plain = _native.sqnorms(kernel, C, X, factors=factors)
+        same(plain, _native.sqnorms(kernel, C, X, np.ones(len(X)), factors=factors))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", STATIONARY, ids=STATIONARY_IDS)
+class TestStationaryKernels:
+    def test_unit_factors_are_no_factors(self, isa, kernel, dtype, rng):
+        X, C = points(rng, 300, 9, 3, dtype)
+        same(_native.block(kernel, C, X, factors=np.ones(9)), _native.block(kernel, C, X))
+
+    @pytest.mark.parametrize("shape", [(1, 1, 1), (211, 23, 7), (5000, 9, 40)], ids=str)
+    def test_values_are_those_of_stored_distances(self, isa, kernel, shape, dtype, rng):
+        X, C = points(rng, *shape, dtype)
+        sums = _native.distances(kernel, C, X)
+        same(_native.transform(kernel, sums), _native.block(kernel, C, X))
+        factor = 0.37
+        same(_native.transform(kernel, sums, factor), _native.block(kernel, C, X, factors=np.full(len(C), factor)))
+
+    def test_distances_and_their_values_on_any_number_of_threads(self, isa, kernel, dtype, rng):
+        X, C = points(rng, 70_001, 9, 2, dtype)
+        sums = _native.distances(kernel, C, X, n_threads=1)
+        values = _native.transform(kernel, sums, 1.3, n_threads=1)
+        for n_threads in (2, 3):
+            same(sums, _native.distances(kernel, C, X, n_threads=n_threads))
+            same(values, _native.transform(kernel, sums, 1.3, n_threads=n_threads))
+
+    @pytest.mark.parametrize("with_factors", [False, True], ids=["ones", "factors"])
+    def test_gradients_do_not_depend_on_the_cut(self, isa, kernel, with_factors, dtype, rng):
+        X, C = points(rng, 2 * 2048 + 777, 75, 6, dtype)
+        G, factors = rng.normal(size=(75, len(X))).astype(dtype), some_factors(rng, 75, dtype, with_factors)
+        whole = _native.pullback(kernel, C, X, G, factors, n_threads=1)
+        for n_threads in (2, 3, 7):
+            for a, b in zip(whole, _native.pullback(kernel, C, X, G, factors, n_threads)):
+                same(a, b)
+        some = slice(3, 66)
+        centers, _, by_factor = _native.pullback(kernel, C[some], X, G[some], factors[some] if with_factors else None)
+        same(centers, whole[0][some])
+        same(by_factor, whole[2][some])
 
 
 @SETTINGS
@@ -50,37 +93,41 @@ class TestEveryKernel:
     m=st.integers(1, 150),
     d=st.integers(1, 40),
     dtype=st.sampled_from(DTYPES),
+    with_factors=st.booleans(),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_any_cut_gives_the_same_bits(isa, n, m, d, dtype, seed):
+def test_any_cut_gives_the_same_bits(isa, n, m, d, dtype, with_factors, seed):
     rng = np.random.default_rng(seed)
     X, C = points(rng, n, m, d, dtype)
-    kernel = KERNELS[seed % len(KERNELS)]
+    kernels = STATIONARY if with_factors else KERNELS
+    kernel = kernels[seed % len(kernels)]
     V, coef, weights = rng.normal(size=(3, n)), rng.normal(size=(m, 3)), rng.uniform(size=n)
     a, b = sorted(rng.integers(0, m + 1, 2))
     i, j = sorted(rng.integers(0, n + 1, 2))
+    factors = some_factors(rng, m, dtype, with_factors)
+    f, f_part = {"factors": factors}, {"factors": factors[a:b] if with_factors else None}
 
-    stored = _native.block(kernel, C, X, n_threads=1)
-    same(stored, _native.block(kernel, C, X, n_threads=2))
-    same(stored[a:b, i:j].copy(), _native.block(kernel, C[a:b], X[i:j]))
+    stored = _native.block(kernel, C, X, n_threads=1, **f)
+    same(stored, _native.block(kernel, C, X, n_threads=2, **f))
+    same(stored[a:b, i:j].copy(), _native.block(kernel, C[a:b], X[i:j], **f_part))
 
-    rmv = _native.rmatvec(kernel, C, X, V, n_threads=1)
-    same(rmv, _native.rmatvec(kernel, C, X, V, n_threads=2))
+    rmv = _native.rmatvec(kernel, C, X, V, n_threads=1, **f)
+    same(rmv, _native.rmatvec(kernel, C, X, V, n_threads=2, **f))
     same(rmv, _native.stored_rmatvec(stored, V, n_threads=1))
     same(rmv, _native.stored_rmatvec(stored, V, n_threads=3))
-    same(rmv[1:2], _native.rmatvec(kernel, C, X, V[1:2]))
+    same(rmv[1:2], _native.rmatvec(kernel, C, X, V[1:2], **f))
     same(rmv[1:2], _native.stored_rmatvec(stored, V[1:2]))
-    same(rmv[:, a:b].copy(), _native.rmatvec(kernel, C[a:b], X, V))
+    same(rmv[:, a:b].copy(), _native.rmatvec(kernel, C[a:b], X, V, **f_part))
     same(rmv[:, a:b].copy(), _native.stored_rmatvec(stored[a:b], V))
 
-    mv = _native.matvec(kernel, X, C, coef, n_threads=1)
-    same(mv, _native.matvec(kernel, X, C, coef, n_threads=2))
-    same(mv[:, 1:2].copy(), _native.matvec(kernel, X, C, coef[:, 1:2]))
-    same(mv[i:j], _native.matvec(kernel, X[i:j], C, coef))
+    mv = _native.matvec(kernel, X, C, coef, n_threads=1, **f)
+    same(mv, _native.matvec(kernel, X, C, coef, n_threads=2, **f))
+    same(mv[:, 1:2].copy(), _native.matvec(kernel, X, C, coef[:, 1:2], **f))
+    same(mv[i:j], _native.matvec(kernel, X[i:j], C, coef, **f))
 
-    norms = _native.sqnorms(kernel, C, X, weights, n_threads=1)
-    same(norms, _native.sqnorms(kernel, C, X, weights, n_threads=2))
-    same(norms[a:b], _native.sqnorms(kernel, C[a:b], X, weights))
+    norms = _native.sqnorms(kernel, C, X, weights, n_threads=1, **f)
+    same(norms, _native.sqnorms(kernel, C, X, weights, n_threads=2, **f))
+    same(norms[a:b], _native.sqnorms(kernel, C[a:b], X, weights, **f_part))
 
 
 def test_many_atoms_and_waves_of_chunks(core, rng):

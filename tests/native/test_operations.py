@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from native_reference import DTYPES, IDS, KERNELS, SHAPES, points, reference
+from native_reference import DTYPES, SHAPES, every_kernel, points, reference, some_factors
 
 from kernelpursuit import _native
 from kernelpursuit._native import numpy_twin, operations
@@ -19,31 +19,32 @@ def backend(request, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
-def test_sums_are_the_formulas(backend, kernel, dtype, rng):
+@every_kernel
+def test_sums_are_the_formulas(backend, kernel, with_factors, dtype, rng):
     for n, m, d in SHAPES:
         X, C = points(rng, n, m, d, dtype)
-        values, bound = reference(kernel, C, X)
+        factors = some_factors(rng, m, dtype, with_factors)
+        values, bound = reference(kernel, C, X, factors)
         V, coef, weights = rng.normal(size=(3, n)), rng.normal(size=(m, 2)), rng.uniform(size=n)
         rounding = 1e-13
 
-        result = _native.matvec(kernel, X, C, coef)
+        result = _native.matvec(kernel, X, C, coef, factors=factors)
         assert result.shape == (n, 2)
         slack = (bound + rounding * abs(values)).T @ abs(coef)
         assert np.all(abs(result - values.T @ coef) <= slack)
 
-        result = _native.rmatvec(kernel, C, X, V)
+        result = _native.rmatvec(kernel, C, X, V, factors=factors)
         assert result.shape == (3, m)
         slack = abs(V) @ (bound + rounding * abs(values)).T
         assert np.all(abs(result - V @ values.T) <= slack)
 
-        for w, factor in ((None, np.ones(n)), (weights, weights)):
-            result = _native.sqnorms(kernel, C, X, w)
+        for w, weight in ((None, np.ones(n)), (weights, weights)):
+            result = _native.sqnorms(kernel, C, X, w, factors=factors)
             assert result.shape == (m,)
-            slack = (2 * bound * (abs(values) + bound) + rounding * values**2) @ factor
-            assert np.all(abs(result - values**2 @ factor) <= slack)
+            slack = (2 * bound * (abs(values) + bound) + rounding * values**2) @ weight
+            assert np.all(abs(result - values**2 @ weight) <= slack)
 
-        stored = _native.block(kernel, C, X)
+        stored = _native.block(kernel, C, X, factors=factors)
         np.testing.assert_allclose(
             _native.stored_rmatvec(stored, V),
             V @ stored.T.astype(float),

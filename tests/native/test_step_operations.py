@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from native_reference import DTYPES, IDS, KERNELS, points
+from native_reference import DTYPES, every_kernel, points, some_factors
 
 from kernelpursuit import _native
 from kernelpursuit._native import numpy_twin, operations
@@ -221,16 +221,17 @@ class TestCriteria:
 
 class TestExamine:
     @pytest.mark.parametrize("dtype", DTYPES)
-    @pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
-    def test_bits_of_products_and_norms(self, backend, kernel, dtype, rng):
+    @every_kernel
+    def test_bits_of_products_and_norms(self, backend, kernel, with_factors, dtype, rng):
         for n, m, q in ((1, 1, 1), (2051, 5, 3), (67, 9, 0), (0, 4, 2), (33, 0, 2)):
             X, C = points(rng, n, m, 3, dtype)
             V, weights = rng.normal(size=(q, n)), rng.uniform(size=n)
+            factors = some_factors(rng, m, dtype, with_factors)
             for w in (None, weights):
-                products, squares = _native.examine(kernel, C, X, V, w)
+                products, squares = _native.examine(kernel, C, X, V, w, factors=factors)
                 assert products.shape == (q, m)
-                np.testing.assert_array_equal(products, _native.rmatvec(kernel, C, X, V))
-                np.testing.assert_array_equal(squares, _native.sqnorms(kernel, C, X, w))
+                np.testing.assert_array_equal(products, _native.rmatvec(kernel, C, X, V, factors=factors))
+                np.testing.assert_array_equal(squares, _native.sqnorms(kernel, C, X, w, factors=factors))
 
     def test_values_of_a_block(self, backend, rng):
         X, C = points(rng, 3000, 6, 4, np.float64)

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from native_reference import DTYPES, IDS, KERNELS, SHAPES, points, reference
+from native_reference import DTYPES, IDS, KERNELS, SHAPES, every_kernel, points, reference, some_factors
 
 from kernelpursuit import _native
 
@@ -14,32 +14,35 @@ def many_digits():
         yield
 
 
-def twin_block(kernel, C, X):
+def twin_block(kernel, C, X, factors):
     out = np.empty((len(C), len(X)), X.dtype)
-    _native.numpy_twin.block(*kernel, C, X, out, 1)
+    factors = np.empty(0, X.dtype) if factors is None else factors
+    _native.numpy_twin.block(*kernel, C, X, factors, out, 1)
     return out
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
-def test_block_is_the_formula(isa, kernel, dtype, rng):
+@every_kernel
+def test_block_is_the_formula(isa, kernel, with_factors, dtype, rng):
     for n, m, d in SHAPES:
         X, C = points(rng, n, m, d, dtype)
-        exact, bound = reference(kernel, C, X)
-        values = _native.block(kernel, C, X)
+        factors = some_factors(rng, m, dtype, with_factors)
+        exact, bound = reference(kernel, C, X, factors)
+        values = _native.block(kernel, C, X, factors=factors)
         assert values.shape == (m, n)
         assert values.dtype == dtype
         assert np.all(abs(values - exact) <= bound)
-        assert np.all(abs(values - twin_block(kernel, C, X)) <= 2 * bound)
+        assert np.all(abs(values - twin_block(kernel, C, X, factors)) <= 2 * bound)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
-def test_twin_is_the_formula(kernel, dtype, rng):
+@every_kernel
+def test_twin_is_the_formula(kernel, with_factors, dtype, rng):
     for n, m, d in SHAPES:
         X, C = points(rng, n, m, d, dtype)
-        exact, bound = reference(kernel, C, X)
-        assert np.all(abs(twin_block(kernel, C, X) - exact) <= bound)
+        factors = some_factors(rng, m, dtype, with_factors)
+        exact, bound = reference(kernel, C, X, factors)
+        assert np.all(abs(twin_block(kernel, C, X, factors) - exact) <= bound)
 
 
 def ulps(values, exact):

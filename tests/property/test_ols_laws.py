@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import Model
 from papers import hagiwara
+from plain import plain_regressor
 from test_path_laws import problems
 
 import kernelpursuit.engine.engine
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.kernels import RBF
 
 GAMMAS = st.sampled_from([0.5, 2.0])
@@ -140,7 +141,7 @@ def test_a_duplicated_row_is_a_row_of_weight_two(problem, alpha, gamma, intercep
 @given(problems(), ALPHAS, GAMMAS, st.booleans())
 def test_spread_and_stages(problem, alpha, gamma, intercept):
     X, Y, weights = problem
-    model = KernelPursuitRegressor(
+    model = plain_regressor(
         penalty="ols", alpha=alpha, gamma=gamma, fit_intercept=intercept, max_atoms=6, stop="max"
     ).fit(X, Y, sample_weight=weights)
     G, _ = on_the_rows(X, Y, weights, gamma, intercept)

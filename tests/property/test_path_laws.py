@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import plain_regressor
 
 import kernelpursuit.dictionary.base
 import kernelpursuit.engine.engine
-from kernelpursuit import KernelPursuitRegressor, _native, pursuit_path
+from kernelpursuit import _native, pursuit_path
 from kernelpursuit.dictionary import Constant, KernelAtoms, widths
 from kernelpursuit.kernels import RBF, Laplacian
 
@@ -386,7 +387,7 @@ class TestTies:
 @given(problems(), settings_of_a_fit)
 def test_staged_predictions_are_the_models_along_the_path(problem, settings):
     X, Y, weights = problem
-    model = KernelPursuitRegressor(max_atoms=5, stop="max", **settings).fit(X, Y, sample_weight=weights)
+    model = plain_regressor(max_atoms=5, stop="max", **settings).fit(X, Y, sample_weight=weights)
     staged = list(model.staged_predict(X))
     assert len(staged) == model.path_.n_steps + 1
     for k, prediction in enumerate(staged):

@@ -11,10 +11,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import plain_regressor
 from scipy.linalg import orth
 from scipy.optimize import minimize_scalar
 
-from kernelpursuit import KernelPursuitRegressor, presets
+from kernelpursuit import presets
 from kernelpursuit.bounds import (
     certificate,
     gap_report,
@@ -318,7 +319,7 @@ def test_natarajan_theorem_1(seed, relative):
         fewest(K, y, tolerance / 2), np.linalg.norm(np.linalg.inv(unit), 2), np.linalg.norm(y), tolerance
     )
     assert len(order_recursive_matching_pursuit(K, y, tolerance)) <= bound
-    model = KernelPursuitRegressor(
+    model = plain_regressor(
         kernel="precomputed", penalty=None, fit_intercept=False, stop="max", max_atoms=7, candidates="all"
     ).fit(K, y)
     assert np.argmax(model.path_.residual_norm <= tolerance) <= bound
@@ -350,7 +351,7 @@ def test_orthogonal_greedy_rate_on_fits(seed, penalty, selection):
         "stop": "max",
         "max_atoms": 12,
     }
-    path = KernelPursuitRegressor(selection=selection, candidates="all", **settings).fit(X, y).path_
+    path = plain_regressor(selection=selection, candidates="all", **settings).fit(X, y).path_
     D = as_dictionary("rbf").resolve(X, 4.0).block(as_dictionary("rbf").resolve(X, 4.0).rows(X), np.arange(25))
     L = {None: 0 * D, "ridge": alpha * np.eye(25), "rkhs": 25 * alpha * D}[penalty]
     exact = np.linalg.solve(D.T @ D + L + 1e-9 * np.eye(25), D.T @ y)
@@ -399,7 +400,7 @@ RKHS = {"penalty": "rkhs", "fit_intercept": False, "stop": "max"}
 
 def fitted(X, y, sample_weight=None, **settings):
     chosen = {**RKHS, "gamma": 3.0, "alpha": 0.01, "max_atoms": 25, "random_state": 0, **settings}
-    return KernelPursuitRegressor(**chosen).fit(X, y, sample_weight)
+    return plain_regressor(**chosen).fit(X, y, sample_weight)
 
 
 def kernel_matrix(model, X, rows=None, sample_weight=None):
@@ -703,7 +704,7 @@ def test_other_data_than_that_of_the_fit_is_refused(function, spoil, words):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m, X, y: certificate(KernelPursuitRegressor(**RKHS), X, y), "not fitted"),
+        (lambda m, X, y: certificate(plain_regressor(**RKHS), X, y), "not fitted"),
         (lambda m, X, y: certificate(m, X, y, n_iterations=-1), "n_iterations=-1"),
         (lambda m, X, y: certificate(m, X, y, sample_weight=np.ones(3)), "sample_weight"),
         (lambda m, X, y: gap_report(m, X, y, exact="sometimes"), "exact='sometimes'"),

@@ -6,9 +6,10 @@ import numpy as np
 import oracles
 import pytest
 from oracles import Model, greedy
+from plain import plain_regressor
 from sklearn.linear_model import orthogonal_mp
 
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.dictionary import Constant, KernelAtoms, widths
 from kernelpursuit.kernels import RBF
 
@@ -269,7 +270,7 @@ class TestPredictionStd:
     def test_formula(self, penalty, intercept, n_targets):
         X, Y, weights = data(12, n_targets)
         new = np.random.default_rng(1).uniform(-2, 2, size=(11, 2))
-        regressor = KernelPursuitRegressor(
+        regressor = plain_regressor(
             gamma=GAMMA, penalty=penalty, alpha=ALPHA, fit_intercept=intercept, max_atoms=8, stop="max"
         )
         regressor.fit(X, Y if n_targets > 1 else Y[:, 0], sample_weight=weights)

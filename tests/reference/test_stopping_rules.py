@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_paths import make_path
+from plain import plain_regressor
 from scipy.stats import chi2
 
-from kernelpursuit import KernelPursuitRegressor, pursuit_path
+from kernelpursuit import pursuit_path
 from kernelpursuit.data import make_chirp, make_friedman
 from kernelpursuit.stopping import AIC, FPE, HDAIC, MDL, PTR, TCR, TR1, TR2, TR3, TR4, Loo, OneSE
 from kernelpursuit.stopping.measures import noise_reach
@@ -41,7 +42,7 @@ class Fitted:
         }
         self.w = given[weights]
         settings = {"gamma": GAMMA, "alpha": ALPHA, "max_atoms": 20, "selection": "correlation", "stop": "max"}
-        self.model = KernelPursuitRegressor(penalty=penalty, fit_intercept=fit_intercept, **settings)
+        self.model = plain_regressor(penalty=penalty, fit_intercept=fit_intercept, **settings)
         self.model.fit(
             self.X, self.Y if targets > 1 else self.Y[:, 0], sample_weight=None if weights is None else self.w
         )
@@ -233,9 +234,9 @@ class TestTCR:
         X = np.linspace(0, 6, 150)[:, None]
         noise = rng.normal(size=(150, 4))
         settings = {"gamma": 2.0, "max_atoms": 20, "stop": TCR(sigma=1.0)}
-        assert KernelPursuitRegressor(**settings).fit(X, noise).n_atoms_ == 0
+        assert plain_regressor(**settings).fit(X, noise).n_atoms_ == 0
         noise[:, 2] += 3 * np.sin(X[:, 0])
-        assert KernelPursuitRegressor(**settings).fit(X, noise).n_atoms_ >= 3
+        assert plain_regressor(**settings).fit(X, noise).n_atoms_ >= 3
 
 
 class TestPTR:
@@ -417,7 +418,7 @@ class TestWhatIsKnownOfRules:
     def test_constant_targets_need_no_atoms(self, rule):
         X, _ = make_chirp(40)
         for y in (np.zeros(40), np.full(40, 3.7)):
-            model = KernelPursuitRegressor(stop=rule, gamma=3.0, max_atoms=5).fit(X, y)
+            model = plain_regressor(stop=rule, gamma=3.0, max_atoms=5).fit(X, y)
             assert model.n_atoms_ == 0
 
 

@@ -17,6 +17,9 @@ linear               t
 sigmoid              tanh(t + p0)                            p0
 ==================== ======================================= ==========================
 
+The first six are stationary. For these an atom may have a factor f, which multiplies s (the sum of absolute
+differences, for the Laplacian kernel), as if gamma were f times as large.
+
 Inputs are float32 or float64 (the same for rows and centres), of any memory order, and are never changed.
 Kernel values have the inputs' type; sums are accumulated and returned in float64. In C++ a kernel value has
 the same bits in every operation, and a sum has the same bits for any number of threads, atoms or other
@@ -32,14 +35,17 @@ from kernelpursuit._native.operations import (
     absorb,
     block,
     criteria,
+    distances,
     examine,
     matvec,
+    pullback,
     rmatvec,
     rotate,
     sqnorms,
     stored_examine,
     stored_rmatvec,
     sweep,
+    transform,
 )
 
 __all__ = [
@@ -49,14 +55,17 @@ __all__ = [
     "absorb",
     "block",
     "criteria",
+    "distances",
     "examine",
     "matvec",
     "max_threads",
+    "pullback",
     "rmatvec",
     "rotate",
     "sqnorms",
     "stored_examine",
     "stored_rmatvec",
     "sweep",
+    "transform",
     "warn_once_if_slow",
 ]

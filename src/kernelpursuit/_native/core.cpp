@@ -77,8 +77,9 @@ void use_isa(const std::string& name) {
 }
 
 Kernel kernel_of(const std::string& kind, double p0, double p1) {
-    static const char* const names[] = {"rbf",        "laplacian",          "matern12", "matern32", "matern52",
-                                        "rational_quadratic", "polynomial", "linear",   "sigmoid"};
+    static const char* const names[] = {"rbf",      "laplacian",          "matern12",   "matern32",
+                                        "matern52", "rational_quadratic", "polynomial", "linear",
+                                        "sigmoid",  "squares",            "absolutes"};
     for (int i = 0; i < int(std::size(names)); ++i)
         if (kind == names[i]) return {Kind(i), p0, Index(p1)};
     throw nb::value_error("unknown kernel");
@@ -92,12 +93,19 @@ Index task_atoms(Index d, Index q) {
     return std::max(group, most / group * group);
 }
 
+// The factors of the atoms, null where none were given, which are ones.
 template <class T>
-void block(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Output<T> out, int threads) {
+const T* factors_of(const Vector<T>& factors) {
+    return factors.shape(0) ? factors.data() : nullptr;
+}
+
+template <class T>
+void block(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Vector<T> factors, Output<T> out,
+           int threads) {
     const Kernel kernel = kernel_of(kind, p0, p1);
     const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), atoms = task_atoms(d, 1);
     const Index row_parts = parts(n, chunk_rows), atom_parts = parts(m, atoms);
-    const T *x = X.data(), *c = C.data();
+    const T *x = X.data(), *c = C.data(), *f = factors_of(factors);
     T* target = out.data();
     const Tiles<T>& tiles = current.tiles<T>();
     nb::gil_scoped_release nogil;
@@ -105,8 +113,25 @@ void block(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T>
     run.reserve(scratch_bytes(d, sizeof(T), 0));
     run(row_parts * atom_parts, [&](Index task, int, void* scratch) {
         const Index i = task / atom_parts * chunk_rows, j = task % atom_parts * atoms;
-        tiles.block(kernel, x + i * d, std::min(chunk_rows, n - i), d, c + j * d, std::min(atoms, m - j),
+        tiles.block(kernel, x + i * d, std::min(chunk_rows, n - i), d, c + j * d, from(f, j), std::min(atoms, m - j),
                     target + j * n + i, n, scratch);
+    });
+}
+
+// Kernel values of stored sums times a factor.
+template <class T>
+void transform(const std::string& kind, double p0, double p1, Matrix<T> sums, double factor, Output<T> out,
+               int threads) {
+    const Kernel kernel = kernel_of(kind, p0, p1);
+    const Index size = sums.shape(0) * sums.shape(1), step = 16 * chunk_rows;
+    const T* s = sums.data();
+    T* target = out.data();
+    const Tiles<T>& tiles = current.tiles<T>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(size) * 10);
+    run(parts(size, step), [&](Index task, int, void*) {
+        const Index i = task * step;
+        tiles.transform(kernel, s + i, std::min(step, size - i), T(factor), target + i);
     });
 }
 
@@ -159,12 +184,12 @@ void sum_over_rows(Run& run, Index n, Index m, Index width, Index atoms, double*
 
 // Products of atoms with vectors, and with `squares` their squared norms as one more row of `out`; no weights are ones.
 template <class T>
-void rmatvec(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Matrix<double> V, bool squares,
-             Vector<double> weights, Output<double> out, int threads) {
+void rmatvec(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Vector<T> factors,
+             Matrix<double> V, bool squares, Vector<double> weights, Output<double> out, int threads) {
     const Kernel kernel = kernel_of(kind, p0, p1);
     const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), q = V.shape(0), width = q + squares;
     const Index atoms = task_atoms(d, width);
-    const T *x = X.data(), *c = C.data();
+    const T *x = X.data(), *c = C.data(), *f = factors_of(factors);
     const double *v = V.data(), *w = weights.shape(0) ? weights.data() : nullptr;
     double* target = out.data();
     const Tiles<T>& tiles = current.tiles<T>();
@@ -172,9 +197,42 @@ void rmatvec(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<
     Run run(threads, double(n) * m * (d + 10 + width));
     run.reserve(scratch_bytes(d, sizeof(T), atoms * width * lanes));
     sum_over_rows(run, n, m, width, atoms, target, [&](Index i, Index rows, Index j, Index count, double* sums, void* scratch) {
-        tiles.rmatvec(kernel, x + i * d, rows, d, c + j * d, count, v + i, q, n, squares, w ? w + i : nullptr, sums, m,
-                      scratch);
+        tiles.rmatvec(kernel, x + i * d, rows, d, c + j * d, from(f, j), count, v + i, q, n, squares, from(w, i), sums,
+                      m, scratch);
     });
+}
+
+// The gradient of a function of a block's values through centres, feature scales and factors, from its gradient G.
+template <class T>
+void pullback(const std::string& kind, double p0, double p1, Matrix<T> C, Matrix<T> X, Vector<T> factors, Matrix<T> G,
+              Output<double> centers, Output<double> scales, Output<double> by_factor, int threads) {
+    const Kernel kernel = kernel_of(kind, p0, p1);
+    const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), width = 2 * d, atoms = task_atoms(d, width);
+    const T *x = X.data(), *c = C.data(), *f = factors_of(factors), *g = G.data();
+    double *by_center = centers.data(), *by_scale = scales.data(), *by_atom = by_factor.data();
+    const Tiles<T>& tiles = current.tiles<T>();
+    nb::gil_scoped_release nogil;
+    Run run(threads, double(n) * m * (3 * d + 10));
+    run.reserve(scratch_bytes(d, sizeof(T), pullback_accumulators(d, sizeof(T), atoms)));
+    std::vector<double> sums(width * m);
+    sum_over_rows(run, n, m, width, atoms, sums.data(),
+                  [&](Index i, Index rows, Index j, Index count, double* target, void* scratch) {
+                      tiles.pullback(kernel, x + i * d, rows, d, c + j * d, from(f, j), count, g + j * n + i, n,
+                                     target, m, scratch);
+                  });
+    // The sum of squared differences grows with twice a difference, that of absolute ones with its sign.
+    const double power = kernel.kind == Kind::laplacian ? 1 : 2;
+    std::fill(by_atom, by_atom + m, 0.0);
+    for (Index k = 0; k < d; ++k) {
+        double total = 0;
+        for (Index j = 0; j < m; ++j) {
+            const double factor = f ? double(f[j]) : 1.0, second = factor * sums[(d + k) * m + j];
+            by_center[j * d + k] = -power * factor * sums[k * m + j];
+            by_atom[j] += second;
+            total += second;
+        }
+        by_scale[k] = power * total;
+    }
 }
 
 template <class T>
@@ -303,35 +361,41 @@ void rotate(Output<double> V, Vector<double> cosines, Vector<double> sines, int 
 }
 
 template <class T>
-void matvec(const std::string& kind, double p0, double p1, Matrix<T> X, Matrix<T> C, Matrix<double> coef,
-            Output<double> out, int threads) {
+void matvec(const std::string& kind, double p0, double p1, Matrix<T> X, Matrix<T> C, Vector<T> factors,
+            Matrix<double> coef, Output<double> out, int threads) {
     const Kernel kernel = kernel_of(kind, p0, p1);
     const Index n = X.shape(0), m = C.shape(0), d = X.shape(1), q = coef.shape(1);
-    const T *x = X.data(), *c = C.data();
+    const T *x = X.data(), *c = C.data(), *f = factors_of(factors);
     const double* w = coef.data();
     double* target = out.data();
     const Tiles<T>& tiles = current.tiles<T>();
     nb::gil_scoped_release nogil;
     Run run(threads, double(n) * m * (d + 10 + q));
     run.reserve(scratch_bytes(d, sizeof(T), q * pass_rows(d, sizeof(T))));
-    // Whole passes of rows, and enough tasks to keep every thread busy to the end.
-    const Index pass = pass_rows(d, sizeof(T));
-    const Index rows = pass * std::clamp(n / (pass * 8 * run.threads()), Index(1), std::max(Index(1), 1024 / pass));
+    // A few passes of rows at most, and as many tasks for every thread, so that all are busy to the end.
+    const Index pass = pass_rows(d, sizeof(T)), count = run.threads();
+    const Index most = pass * std::clamp(n / (pass * 8 * count), Index(1), std::max(Index(1), 1024 / pass));
+    const Index tasks = std::max(Index(1), parts(parts(n, most), count) * count);
+    const Index rows = std::max(Index(32), parts(parts(n, tasks), 32) * 32);
     std::fill(target, target + n * q, 0.0);
     run(parts(n, rows), [&](Index task, int thread, void* scratch) {
         const Index i = task * rows;
         for (Index j = 0; j < m && run.alive(thread); j += chunk_atoms)
-            tiles.matvec(kernel, x + i * d, std::min(rows, n - i), d, c + j * d, std::min(chunk_atoms, m - j), w + j * q,
-                         q, target + i * q, scratch);
+            tiles.matvec(kernel, x + i * d, std::min(rows, n - i), d, c + j * d, from(f, j),
+                         std::min(chunk_atoms, m - j), w + j * q, q, target + i * q, scratch);
     });
 }
 
 template <class T>
 void bind(nb::module_& module) {
-    module.def("block", &block<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "out"_a, "n_threads"_a);
-    module.def("matvec", &matvec<T>, "kind"_a, "p0"_a, "p1"_a, "X"_a, "C"_a, "coef"_a, "out"_a, "n_threads"_a);
-    module.def("rmatvec", &rmatvec<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "V"_a, "squares"_a,
+    module.def("block", &block<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "factors"_a, "out"_a, "n_threads"_a);
+    module.def("transform", &transform<T>, "kind"_a, "p0"_a, "p1"_a, "sums"_a, "factor"_a, "out"_a, "n_threads"_a);
+    module.def("matvec", &matvec<T>, "kind"_a, "p0"_a, "p1"_a, "X"_a, "C"_a, "factors"_a, "coef"_a, "out"_a,
+               "n_threads"_a);
+    module.def("rmatvec", &rmatvec<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "factors"_a, "V"_a, "squares"_a,
                "weights"_a, "out"_a, "n_threads"_a);
+    module.def("pullback", &pullback<T>, "kind"_a, "p0"_a, "p1"_a, "C"_a, "X"_a, "factors"_a, "G"_a, "centers"_a,
+               "scales"_a, "by_factor"_a, "n_threads"_a);
     module.def("stored_rmatvec", &stored_rmatvec<T>, "block"_a, "V"_a, "squares"_a, "out"_a, "n_threads"_a);
 }
 

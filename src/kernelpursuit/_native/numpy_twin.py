@@ -28,6 +28,8 @@ KINDS = (
     "sigmoid",
 )
 
+STATIONARY = KINDS[:6]
+
 # Elements of a tile. A kernel takes a few float64 arrays of that size on the way: about 32 MB in all.
 _TILE = 1 << 19
 _CHUNK_ROWS = 2048
@@ -43,24 +45,34 @@ def max_threads() -> int:
     return os.cpu_count() or 1
 
 
-def _values(kind: str, p0: float, p1: float, C: Array, X: Array) -> Array:
+def _values(kind: str, p0: float, p1: float, C: Array, X: Array, factors: Array) -> Array:
     """Return the kernel's values at centres and rows, atom by atom, in the inputs' type."""
-    return kernel_map(kind, p0, p1, _arguments(kind, C.astype(np.float64), X.astype(np.float64))).astype(X.dtype)
+    arguments = _arguments(kind, C.astype(np.float64), X.astype(np.float64), factors)
+    return kernel_map(kind, p0, p1, arguments).astype(X.dtype)
 
 
-def _arguments(kind: str, C: Array, X: Array) -> Array:
-    """Return what the formula of a kernel is a function of: products, or sums of absolute or squared differences."""
+def _arguments(kind: str, C: Array, X: Array, factors: Array) -> Array:
+    """Return what the formula of a kernel is a function of: products, or sums of absolute or squared differences.
+
+    Sums are multiplied with the atoms' factors where there are any.
+    """
     if kind in ("polynomial", "linear", "sigmoid"):
         return np.einsum("jk,ik->ji", C, X) if X.shape[1] < 3 else C @ X.T
     with np.errstate(over="ignore"):
-        return cdist(C, X, "cityblock" if kind == "laplacian" else "sqeuclidean")
+        sums = cdist(C, X, "cityblock" if kind in ("laplacian", "absolutes") else "sqeuclidean")
+        if len(factors):
+            sums *= factors[:, None]
+        return sums
 
 
 def kernel_map(kind: str, p0: float, p1: float, arguments: Array) -> Array:
-    """Return the kernel's values for products x·c, sums of |x - c| (Laplacian), or sums of squared differences."""
+    """Return the kernel's values for products x·c, sums of |x - c| (Laplacian), or sums of squared differences.
+
+    The kinds "squares" and "absolutes" are these sums themselves.
+    """
     # Overflow to infinity and underflow to 0 are the right values, as in the native core.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if kind == "linear":
+        if kind in ("linear", "squares", "absolutes"):
             return arguments
         if kind == "sigmoid":
             return np.tanh(arguments + p0)
@@ -78,6 +90,21 @@ def kernel_map(kind: str, p0: float, p1: float, arguments: Array) -> Array:
         return (1 + a if kind == "matern32" else 1 + a + a * a / 3) * np.exp(-a)
 
 
+def _slopes(kind: str, p0: float, arguments: Array) -> Array:
+    """Return the derivative of a stationary kernel's map; 0 where there is none (Matern 1/2 at distance 0)."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        if kind in ("rbf", "laplacian"):
+            return -np.exp(-arguments)
+        if kind == "rational_quadratic":
+            u = np.minimum(arguments / p0, np.finfo(np.float64).max)
+            return np.where(np.isinf(arguments), 0.0, -np.exp(-p0 * np.log1p(u)) / (1 + u))
+        a = np.sqrt({"matern12": 2.0, "matern32": 6.0, "matern52": 10.0}[kind] * arguments)
+        np.minimum(a, 1e4, out=a)
+        if kind == "matern12":
+            return np.where(a == 0, 0.0, -np.exp(-a) / a)
+        return (-3 if kind == "matern32" else -5 / 3 * (1 + a)) * np.exp(-a)
+
+
 def _tiles(n: int, m: int, rows: int = _CHUNK_ROWS) -> Iterator[tuple[slice, slice]]:
     """Yield (rows, atoms) of every tile; rows advance slowest, always in the same chunks."""
     atoms = max(1, _TILE // rows)
@@ -86,17 +113,28 @@ def _tiles(n: int, m: int, rows: int = _CHUNK_ROWS) -> Iterator[tuple[slice, sli
             yield slice(i, min(i + rows, n)), slice(j, min(j + atoms, m))
 
 
-def block(kind: str, p0: float, p1: float, C: Array, X: Array, out: Array, n_threads: int) -> None:
+def block(kind: str, p0: float, p1: float, C: Array, X: Array, factors: Array, out: Array, n_threads: int) -> None:
     """Fill ``out[j, i] = k(x_i, c_j)``."""
     for rows, atoms in _tiles(len(X), len(C)):
-        out[atoms, rows] = _values(kind, p0, p1, C[atoms], X[rows])
+        out[atoms, rows] = _values(kind, p0, p1, C[atoms], X[rows], factors[atoms])
 
 
-def matvec(kind: str, p0: float, p1: float, X: Array, C: Array, coef: Array, out: Array, n_threads: int) -> None:
+def transform(kind: str, p0: float, p1: float, sums: Array, factor: float, out: Array, n_threads: int) -> None:
+    """Fill ``out = phi(factor * sums)``."""
+    m, n = sums.shape
+    for rows, atoms in _tiles(n, m):
+        with np.errstate(over="ignore"):
+            arguments = sums[atoms, rows].astype(np.float64) * factor
+        out[atoms, rows] = kernel_map(kind, p0, p1, arguments)
+
+
+def matvec(
+    kind: str, p0: float, p1: float, X: Array, C: Array, factors: Array, coef: Array, out: Array, n_threads: int
+) -> None:
     """Fill ``out[i, t] = sum_j k(x_i, c_j) coef[j, t]``."""
     out[:] = 0.0
     for rows, atoms in _tiles(len(X), len(C)):
-        values = _values(kind, p0, p1, C[atoms], X[rows])
+        values = _values(kind, p0, p1, C[atoms], X[rows], factors[atoms])
         out[rows] += values.T.astype(np.float64) @ coef[atoms]
 
 
@@ -106,6 +144,7 @@ def rmatvec(
     p1: float,
     C: Array,
     X: Array,
+    factors: Array,
     V: Array,
     squares: bool,
     weights: Array,
@@ -118,11 +157,43 @@ def rmatvec(
     """
     out[:] = 0.0
     for rows, atoms in _tiles(len(X), len(C)):
-        values = _values(kind, p0, p1, C[atoms], X[rows]).astype(np.float64, copy=False)
+        values = _values(kind, p0, p1, C[atoms], X[rows], factors[atoms]).astype(np.float64, copy=False)
         _add_products(values, V[:, rows], out[: len(V), atoms])
         if squares:
             values = values * values
             out[-1, atoms] += values @ weights[rows] if len(weights) else values.sum(axis=1)
+
+
+def pullback(
+    kind: str,
+    p0: float,
+    p1: float,
+    C: Array,
+    X: Array,
+    factors: Array,
+    G: Array,
+    centers: Array,
+    scales: Array,
+    by_factor: Array,
+    n_threads: int,
+) -> None:
+    """Fill the gradients by centres, by the logarithms of feature scales, and by those of factors, from dL / dK."""
+    centers[:], scales[:], by_factor[:] = 0.0, 0.0, 0.0
+    f = factors.astype(np.float64) if len(factors) else np.ones(len(C))
+    for rows, atoms in _tiles(len(X), len(C)):
+        c, x = C[atoms].astype(np.float64), X[rows].astype(np.float64)
+        arguments = _arguments(kind, c, x, factors[atoms])
+        P = G[atoms, rows] * _slopes(kind, p0, arguments)
+        for k in range(X.shape[1]):
+            difference = x[:, k] - c[:, [k]]
+            if kind == "laplacian":
+                first, second = P * np.sign(difference), P * np.abs(difference)
+            else:
+                first = 2 * P * difference
+                second = first * difference
+            centers[atoms, k] -= f[atoms] * first.sum(axis=1)
+            scales[k] += f[atoms] @ second.sum(axis=1)
+        by_factor[atoms] += np.einsum("ji,ji->j", P, np.where(P == 0, 0.0, arguments))
 
 
 def stored_rmatvec(block: Array, V: Array, squares: bool, out: Array, n_threads: int) -> None:

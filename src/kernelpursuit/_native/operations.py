@@ -15,6 +15,7 @@ Kernel = tuple[str, float, float]
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
 KINDS = numpy_twin.KINDS
+STATIONARY = numpy_twin.STATIONARY
 
 
 def _check_kernel(kernel: Kernel) -> Kernel:
@@ -73,12 +74,46 @@ def _check_length(name: str, what: str, length: int, expected: int) -> None:
         raise ValueError(f"{name} has {length} {what}; it must have {expected}.")
 
 
+def _check_stationary(what: str, kernel: Kernel) -> Kernel:
+    kind, p0, p1 = _check_kernel(kernel)
+    if kind not in STATIONARY:
+        raise ValueError(f"{what} needs a stationary kernel, not kind {kind!r}; use one of {', '.join(STATIONARY)}.")
+    return kind, p0, p1
+
+
+def _check_factors(kernel: Kernel, factors: ArrayLike | None, n_atoms: int, dtype: Any) -> Any:
+    """Return the factors of the atoms in the inputs' type; none at all for None."""
+    if factors is None:
+        return np.empty(0, dtype)
+    _check_stationary("factors", kernel)
+    with np.errstate(over="ignore", under="ignore"):
+        array = _check_vector("factors", factors, n_atoms).astype(dtype, copy=False)
+    if not (np.isfinite(array) & (array > 0)).all():
+        raise ValueError(f"factors must be positive and finite in {array.dtype}; give one such number for each atom.")
+    return array
+
+
+def _check_out(out: Floats | None, shape: tuple[int, ...], dtype: Any, *inputs: Any) -> Any:
+    """Return the array to fill: `out` if it fits, or a new one."""
+    if out is None:
+        return np.empty(shape, dtype)
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"out does not fit; give an array of shape {shape} and type {dtype}.")
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError("out is not usable; give a C-contiguous, writable array.")
+    if any(np.may_share_memory(out, array) for array in inputs):
+        raise ValueError("out shares memory with the inputs; give an array of its own.")
+    return out
+
+
 def block(
     kernel: Kernel,
     C: ArrayLike,
     X: ArrayLike,
     out: Floats | None = None,
     n_threads: int | None = None,
+    *,
+    factors: ArrayLike | None = None,
 ) -> Floats:
     """Compute a block of dictionary columns, one row of the result for each atom.
 
@@ -94,6 +129,9 @@ def block(
         C-contiguous, writable, of the inputs' type; filled and returned.
     n_threads : int, optional
         All that `max_threads` allows by default.
+    factors : array of shape (m,), optional
+        Positive factors of a stationary kernel's sums, one for each atom, taken in the inputs' type: the value is
+        phi(f_j s_ij), where s_ij is the sum of squared (Laplacian: absolute) differences; 1 by default.
 
     Returns
     -------
@@ -102,27 +140,86 @@ def block(
     """
     kind, p0, p1 = _check_kernel(kernel)
     x, c = _check_pair(X, C)
-    shape = (len(c), len(x))
-    if out is None:
-        out = np.empty(shape, x.dtype)
-    elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != x.dtype:
-        raise ValueError(f"out does not fit; give an array of shape {shape} and type {x.dtype}.")
-    elif not (out.flags.c_contiguous and out.flags.writeable):
-        raise ValueError("out is not usable; give a C-contiguous, writable array.")
-    elif np.may_share_memory(out, x) or np.may_share_memory(out, c):
-        raise ValueError("out shares memory with the inputs; give an array of its own.")
-    implementation.block(kind, p0, p1, c, x, out, resolve_threads(n_threads))
+    f = _check_factors(kernel, factors, len(c), x.dtype)
+    out = _check_out(out, (len(c), len(x)), x.dtype, x, c)
+    implementation.block(kind, p0, p1, c, x, f, out, resolve_threads(n_threads))
+    return out
+
+
+def distances(
+    kernel: Kernel, C: ArrayLike, X: ArrayLike, out: Floats | None = None, n_threads: int | None = None
+) -> Floats:
+    """Compute the sums that a stationary kernel is a function of.
+
+    Parameters
+    ----------
+    kernel, C, X, out, n_threads
+        As for `block`.
+
+    Returns
+    -------
+    array of shape (m, n), of the inputs' type
+        Sums over features of squared differences, for the Laplacian kernel of absolute ones, in O(m n d) time.
+        `transform` makes the values of `block` of them, in C++ bit by bit.
+    """
+    kind, _, _ = _check_stationary("distances", kernel)
+    x, c = _check_pair(X, C)
+    out = _check_out(out, (len(c), len(x)), x.dtype, x, c)
+    sums = "absolutes" if kind == "laplacian" else "squares"
+    implementation.block(sums, 0.0, 0.0, c, x, np.empty(0, x.dtype), out, resolve_threads(n_threads))
+    return out
+
+
+def transform(
+    kernel: Kernel, sums: ArrayLike, factor: float = 1.0, out: Floats | None = None, n_threads: int | None = None
+) -> Floats:
+    """Compute a stationary kernel's values from stored sums.
+
+    Parameters
+    ----------
+    kernel : tuple
+        See the package's page.
+    sums : float32 or float64 array of shape (m, n)
+        What `distances` returned.
+    factor : float
+        Positive; what every sum is multiplied with, taken in the type of the sums.
+    out : array of shape (m, n), optional
+        C-contiguous, writable, of the type of the sums; filled and returned. It may be `sums` itself.
+    n_threads : int, optional
+        All that `max_threads` allows by default.
+
+    Returns
+    -------
+    array of shape (m, n), of the type of the sums
+        ``phi(factor * sums)``, in O(m n) time.
+    """
+    kind, p0, p1 = _check_stationary("transform", kernel)
+    s = _check_matrix("sums", sums)
+    try:
+        in_type = s.dtype.type(float(factor))
+    except (TypeError, ValueError):
+        in_type = s.dtype.type(np.nan)
+    if not 0 < in_type < np.inf:
+        raise ValueError(f"factor={factor!r} is not usable; give a number that is positive and finite in {s.dtype}.")
+    out = _check_out(out, s.shape, s.dtype, *(() if out is s else (s,)))
+    implementation.transform(kind, p0, p1, s, float(in_type), out, resolve_threads(n_threads))
     return out
 
 
 def matvec(
-    kernel: Kernel, X: ArrayLike, C: ArrayLike, coef: ArrayLike, n_threads: int | None = None
+    kernel: Kernel,
+    X: ArrayLike,
+    C: ArrayLike,
+    coef: ArrayLike,
+    n_threads: int | None = None,
+    *,
+    factors: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Compute the dictionary times coefficients, without storing the dictionary.
 
     Parameters
     ----------
-    kernel, X, C, n_threads
+    kernel, X, C, n_threads, factors
         As for `block`.
     coef : array of shape (m, q)
         Coefficients, taken as float64.
@@ -136,19 +233,26 @@ def matvec(
     x, c = _check_pair(X, C)
     w = _check_matrix("coef", coef, double=True)
     _check_length("coef", "rows", len(w), len(c))
+    f = _check_factors(kernel, factors, len(c), x.dtype)
     out = np.empty((len(x), w.shape[1]))
-    implementation.matvec(kind, p0, p1, x, c, w, out, resolve_threads(n_threads))
+    implementation.matvec(kind, p0, p1, x, c, f, w, out, resolve_threads(n_threads))
     return out
 
 
 def rmatvec(
-    kernel: Kernel, C: ArrayLike, X: ArrayLike, V: ArrayLike, n_threads: int | None = None
+    kernel: Kernel,
+    C: ArrayLike,
+    X: ArrayLike,
+    V: ArrayLike,
+    n_threads: int | None = None,
+    *,
+    factors: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Compute the transposed dictionary times vectors, without storing the dictionary.
 
     Parameters
     ----------
-    kernel, C, X, n_threads
+    kernel, C, X, n_threads, factors
         As for `block`.
     V : array of shape (q, n)
         Vectors over the rows, taken as float64.
@@ -159,17 +263,23 @@ def rmatvec(
         ``sum_i k(x_i, c_j) V[t, i]``, in O(m n (d + q)) time; in C++ the same bits as
         `stored_rmatvec` of `block` gives.
     """
-    return _products(kernel, C, X, V, False, None, n_threads)
+    return _products(kernel, C, X, factors, V, False, None, n_threads)
 
 
 def sqnorms(
-    kernel: Kernel, C: ArrayLike, X: ArrayLike, weights: ArrayLike | None = None, n_threads: int | None = None
+    kernel: Kernel,
+    C: ArrayLike,
+    X: ArrayLike,
+    weights: ArrayLike | None = None,
+    n_threads: int | None = None,
+    *,
+    factors: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Compute the (weighted) squared norms of dictionary columns, without storing them.
 
     Parameters
     ----------
-    kernel, C, X, n_threads
+    kernel, C, X, n_threads, factors
         As for `block`.
     weights : array of shape (n,), optional
         Weights of the rows, taken as float64; 1 by default.
@@ -179,7 +289,7 @@ def sqnorms(
     float64 array of shape (m,)
         ``sum_i w_i k(x_i, c_j)^2``, in O(m n d) time.
     """
-    return _products(kernel, C, X, None, True, weights, n_threads)[0]
+    return _products(kernel, C, X, factors, None, True, weights, n_threads)[0]
 
 
 def examine(
@@ -189,9 +299,11 @@ def examine(
     V: ArrayLike,
     weights: ArrayLike | None = None,
     n_threads: int | None = None,
+    *,
+    factors: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute what `rmatvec` and `sqnorms` do, bit by bit, from one evaluation of the kernel."""
-    both = _products(kernel, C, X, V, True, weights, n_threads)
+    both = _products(kernel, C, X, factors, V, True, weights, n_threads)
     return both[:-1], both[-1]
 
 
@@ -199,6 +311,7 @@ def _products(
     kernel: Kernel,
     C: ArrayLike,
     X: ArrayLike,
+    factors: ArrayLike | None,
     V: ArrayLike | None,
     squares: bool,
     weights: ArrayLike | None,
@@ -210,8 +323,55 @@ def _products(
     v = np.empty((0, len(x))) if V is None else _check_matrix("V", V, double=True)
     _check_length("V", "columns", v.shape[1], len(x))
     w = _check_weights(weights, len(x))
+    f = _check_factors(kernel, factors, len(c), x.dtype)
     out = np.empty((len(v) + squares, len(c)))
-    implementation.rmatvec(kind, p0, p1, c, x, v, squares, w, out, resolve_threads(n_threads))
+    implementation.rmatvec(kind, p0, p1, c, x, f, v, squares, w, out, resolve_threads(n_threads))
+    return out
+
+
+def pullback(
+    kernel: Kernel,
+    C: ArrayLike,
+    X: ArrayLike,
+    G: ArrayLike,
+    factors: ArrayLike | None = None,
+    n_threads: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the gradient of a function L of a block's values through all that the values depend on.
+
+    Parameters
+    ----------
+    kernel, C, X, factors, n_threads
+        As for `block`, with a stationary kernel phi.
+    G : array of shape (m, n), of the type of X and C
+        ``dL / dK``, where K is what `block` returns.
+
+    Returns
+    -------
+    centers : float64 array of shape (m, d)
+        dL / dC, in the coordinates of C: ``-2 f_j sum_i P_ij (x_ik - c_jk)``, where ``P_ij = G_ij phi'(f_j s_ij)``.
+    scales : float64 array of shape (d,)
+        dL by the logarithm of a scale that multiplies a feature of rows and centres:
+        ``2 sum_ij f_j P_ij (x_ik - c_jk)^2``.
+    factors : float64 array of shape (m,)
+        dL by the logarithm of each factor: ``sum_i P_ij f_j s_ij``.
+
+    Notes
+    -----
+    For the Laplacian kernel the sums are of signs and absolute differences, without the 2. Where a derivative does not
+    exist (Matern 1/2 at distance 0, Laplacian where a feature has difference 0) it counts as 0. Takes O(m n d) time and
+    O(m d) memory; P is never stored, and in C++ the bits do not depend on the number of threads.
+    """
+    kind, p0, p1 = _check_stationary("pullback", kernel)
+    x, c = _check_pair(X, C)
+    g = _check_matrix("G", G)
+    if g.dtype != x.dtype:
+        raise ValueError(f"G has type {g.dtype} and X has {x.dtype}; give both the same.")
+    if g.shape != (len(c), len(x)):
+        raise ValueError(f"G has shape {g.shape}; it must have {(len(c), len(x))}.")
+    f = _check_factors(kernel, factors, len(c), x.dtype)
+    out = np.empty(c.shape), np.empty(x.shape[1]), np.empty(len(c))
+    implementation.pullback(kind, p0, p1, c, x, f, g, *out, resolve_threads(n_threads))
     return out
 
 

@@ -195,5 +195,14 @@ KP_INLINE Pack<T, N> zero_above(Pack<T, N> x, T limit, Pack<T, N> y) {
     return y;
 }
 
+// Zero where x is zero, else y.
+template <class T, int N>
+KP_INLINE Pack<T, N> zero_at_zero(Pack<T, N> x, Pack<T, N> y) {
+    typedef typename Simd<T>::V V;
+    typedef typename Simd<T>::I I;
+    for (int i = 0; i < N; ++i) y.v[i] = (V)((I)y.v[i] & ~(I)(x.v[i] == V{}));
+    return y;
+}
+
 }  // namespace
 }  // namespace kp::KP_ISA

@@ -27,22 +27,23 @@ struct Scratch {
 
 // Calls visit(first row, rows, first atom, atoms, values, stride) for every group of atoms at every pass of rows.
 template <class T, class Visit>
-KP_INLINE void for_values(const Kernel& kernel, const T* X, Index n, Index d, const T* C, Index m, const Scratch<T>& s,
-                          Visit visit) {
+KP_INLINE void for_values(const Kernel& kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m,
+                          const Scratch<T>& s, Visit visit) {
     const Index pass = pass_rows(d, sizeof(T));
     for (Index i = 0; i < n; i += pass) {
         const Index rows = n - i < pass ? n - i : pass;
         const Index panels = pack(X + i * d, rows, d, s.packed);
         for (Index j = 0; j < m; j += group) {
             const Index atoms = m - j < group ? m - j : group;
-            values(kernel, s.packed, panels, d, C + j * d, atoms, s.values, pass);
+            values(kernel, s.packed, panels, d, C + j * d, from(f, j), atoms, s.values, pass);
             visit(i, rows, j, atoms, s.values, pass);
         }
     }
 }
 
 template <class T>
-void block(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, T* out, Index ldo, void* scratch) {
+void block(Kernel kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, T* out, Index ldo,
+           void* scratch) {
     const Scratch<T> s(scratch, d);
     const Index pass = pass_rows(d, sizeof(T));
     for (Index i = 0; i < n; i += pass) {
@@ -52,10 +53,11 @@ void block(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, T* 
         for (Index j = 0; j < m; j += group) {
             const Index atoms = m - j < group ? m - j : group;
             T* target = out + j * ldo + i;
-            values(kernel, s.packed, whole, d, C + j * d, atoms, target, ldo);
+            values(kernel, s.packed, whole, d, C + j * d, from(f, j), atoms, target, ldo);
             if (whole == panels) continue;
             // The last panel is computed in full beside the output, and its valid part copied.
-            values(kernel, s.packed + whole * panel_rows<T> * d, 1, d, C + j * d, atoms, s.values, panel_rows<T>);
+            values(kernel, s.packed + whole * panel_rows<T> * d, 1, d, C + j * d, from(f, j), atoms, s.values,
+                   panel_rows<T>);
             for (Index a = 0; a < atoms; ++a)
                 for (Index r = 0; r < rest; ++r)
                     target[a * ldo + whole * panel_rows<T> + r] = s.values[a * panel_rows<T> + r];
@@ -125,12 +127,12 @@ KP_INLINE double tree(const double* s) {
 }
 
 template <class T>
-void rmatvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, const double* V, Index q, Index ldv,
-             bool squares, const double* w, double* sums, Index lds, void* scratch) {
+void rmatvec(Kernel kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, const double* V, Index q,
+             Index ldv, bool squares, const double* w, double* sums, Index lds, void* scratch) {
     const Scratch<T> s(scratch, d);
     const Index width = q + squares, stride = width * lanes;
     for (Index i = 0; i < m * stride; ++i) s.sums[i] = 0;
-    for_values(kernel, X, n, d, C, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
+    for_values(kernel, X, n, d, C, f, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
         double* target = s.sums + j * stride;
         for (Index t = 0; t < q; ++t)
             add_group(values, ld, rows, atoms, TimesVector{V + t * ldv + i}, target + t * lanes, stride);
@@ -306,10 +308,10 @@ void rotate(T* V, Index ldv, Index n, Index m, const double* c, const double* s)
 }
 
 template <class T>
-void matvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, const double* coef, Index q, double* out,
-            void* scratch) {
+void matvec(Kernel kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, const double* coef, Index q,
+            double* out, void* scratch) {
     const Scratch<T> s(scratch, d);
-    for_values(kernel, X, n, d, C, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
+    for_values(kernel, X, n, d, C, f, m, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
         // Whole vectors: the values of the rows beyond the last one are there, and never copied out.
         for (Index t = 0; t < q; ++t) {
             double* sums = s.sums + t * ld;
@@ -336,11 +338,111 @@ void matvec(Kernel kernel, const T* X, Index n, Index d, const T* C, Index m, co
     });
 }
 
+// The two terms of a row in the gradient: how the kernel's sum changes with the centre, and with the feature's scale.
+struct SquareTerms {
+    static KP_INLINE void add(Vd& first, Vd& second, Vd difference, Vd p) {
+        const Vd term = p * difference;
+        first = first + term;
+        second = fma(term, difference, second);
+    }
+};
+struct AbsoluteTerms {
+    static KP_INLINE void add(Vd& first, Vd& second, Vd difference, Vd p) {
+        typedef Simd<double>::I I;
+        const I sign = (I)difference & (I)splat(-0.0), nonzero = (I)(difference != Vd{});
+        first = first + (Vd)(((I)p ^ sign) & nonzero);
+        second = fma((Vd)((I)difference ^ sign), p, second);
+    }
+};
+
+// sums[a * stride + lane] and sums[a * stride + half + lane] += the terms of `atoms` centres at one feature. x points
+// to the feature in the first panel, c to it in the first centre; rows are a multiple of `lanes` and of a panel.
+template <class Terms, int atoms, class T>
+KP_INLINE void add_terms(const T* x, Index rows, Index d, const T* c, const double* P, Index ldp, double* sums,
+                         Index stride, Index half) {
+    constexpr Index panel = panel_rows<T>, unit = panel > lanes ? panel : lanes;
+    Vd centre[atoms];
+    for (int a = 0; a < atoms; ++a) centre[a] = splat(double(c[a * d]));
+    for (int v = 0; v < lane_vectors; ++v) {
+        Vd first[atoms], second[atoms];
+        double* target = sums + v * width;
+        for (int a = 0; a < atoms; ++a) {
+            first[a] = load(target + a * stride);
+            second[a] = load(target + a * stride + half);
+        }
+        for (Index i = 0; i < rows; i += unit)
+            for (Index r = v * width; r < unit; r += lanes) {
+                const Vd row = load_double(x + (i + r / panel * panel) * d + r % panel);
+                for (int a = 0; a < atoms; ++a)
+                    Terms::add(first[a], second[a], row - centre[a], load(P + a * ldp + i + r));
+            }
+        for (int a = 0; a < atoms; ++a) {
+            store(target + a * stride, first[a]);
+            store(target + a * stride + half, second[a]);
+        }
+    }
+}
+
+// P = slopes times G in float64, zero from `rows` to `padded`.
+template <class T>
+KP_INLINE void weigh(const T* slopes, const T* G, Index rows, Index padded, double* P) {
+    Index i = 0;
+    for (; i + width <= rows; i += width) store(P + i, load_double(slopes + i) * load_double(G + i));
+    for (; i < rows; ++i) P[i] = double(slopes[i]) * double(G[i]);
+    for (; i < padded; ++i) P[i] = 0;
+}
+
+template <class Terms, class T>
+void pull_back(const Kernel& kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, const T* G,
+               Index ldg, double* sums, Index lds, void* scratch) {
+    const Scratch<T> s(scratch, d);
+    const Index pass = pass_rows(d, sizeof(T)), half = d * lanes, stride = 2 * half;
+    double *P = s.sums, *lane_sums = s.sums + group * pass;
+    for (Index i = 0; i < m * stride; ++i) lane_sums[i] = 0;
+    for (Index i = 0; i < n; i += pass) {
+        const Index rows = n - i < pass ? n - i : pass;
+        Index panels = pack(X + i * d, rows, d, s.packed);
+        // Panels of rows that are not there fill up the last lanes.
+        for (; panels * panel_rows<T> % lanes; ++panels)
+            for (Index k = 0; k < d * panel_rows<T>; ++k) s.packed[panels * panel_rows<T> * d + k] = 0;
+        const Index padded = panels * panel_rows<T>;
+        for (Index j = 0; j < m; j += group) {
+            const Index atoms = m - j < group ? m - j : group;
+            slopes(kernel, s.packed, panels, d, C + j * d, from(f, j), atoms, s.values, pass);
+            for (Index a = 0; a < atoms; ++a)
+                weigh(s.values + a * pass, G + (j + a) * ldg + i, rows, padded, P + a * pass);
+            for (Index k = 0; k < d; ++k) {
+                const T *x = s.packed + k * panel_rows<T>, *c = C + j * d + k;
+                double* target = lane_sums + j * stride + k * lanes;
+                if (atoms == group)
+                    add_terms<Terms, group>(x, padded, d, c, P, pass, target, stride, half);
+                else
+                    for (Index a = 0; a < atoms; ++a)
+                        add_terms<Terms, 1>(x, padded, d, c + a * d, P + a * pass, pass, target + a * stride, stride,
+                                            half);
+            }
+        }
+    }
+    for (Index t = 0; t < 2 * d; ++t)
+        for (Index j = 0; j < m; ++j) sums[t * lds + j] = tree(lane_sums + j * stride + t * lanes);
+}
+
+template <class T>
+void pullback(Kernel kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, const T* G, Index ldg,
+              double* sums, Index lds, void* scratch) {
+    if (kernel.kind == Kind::laplacian)
+        pull_back<AbsoluteTerms>(kernel, X, n, d, C, f, m, G, ldg, sums, lds, scratch);
+    else
+        pull_back<SquareTerms>(kernel, X, n, d, C, f, m, G, ldg, sums, lds, scratch);
+}
+
 }  // namespace
 
-const Tiles<float> tiles_f32 = {block<float>, rmatvec<float>, matvec<float>, stored<float>,
-                                sweep<float>, rotate<float>, leave_out, subtract_and_square};
-const Tiles<double> tiles_f64 = {block<double>, rmatvec<double>, matvec<double>, stored<double>,
-                                 sweep<double>, rotate<double>, leave_out, subtract_and_square};
+const Tiles<float> tiles_f32 = {block<float>,     rmatvec<float>, matvec<float>, pullback<float>,
+                                transform<float>, stored<float>,  sweep<float>,  rotate<float>,
+                                leave_out,        subtract_and_square};
+const Tiles<double> tiles_f64 = {block<double>,     rmatvec<double>, matvec<double>, pullback<double>,
+                                 transform<double>, stored<double>,  sweep<double>,  rotate<double>,
+                                 leave_out,         subtract_and_square};
 
 }  // namespace kp::KP_ISA

@@ -8,7 +8,21 @@ namespace kp {
 
 typedef __PTRDIFF_TYPE__ Index;
 
-enum class Kind { rbf, laplacian, matern12, matern32, matern52, rational_quadratic, polynomial, linear, sigmoid };
+// Those to rational_quadratic are stationary. The last two are what these are functions of: sums of squared or absolute
+// differences.
+enum class Kind {
+    rbf,
+    laplacian,
+    matern12,
+    matern32,
+    matern52,
+    rational_quadratic,
+    polynomial,
+    linear,
+    sigmoid,
+    squares,
+    absolutes
+};
 
 struct Kernel {
     Kind kind;
@@ -27,17 +41,27 @@ constexpr Index chunk_atoms = 256;
 constexpr Index group = 4;
 constexpr Index stored_atoms = 32;
 
+// Below, f are the factors of the atoms: k(x_i, c_j) = phi(f_j s_ij) for a stationary kernel phi of the sums s_ij. They
+// are null for ones, and for every kernel that is not stationary.
 template <class T>
 struct Tiles {
     // out[j * ldo + i] = k(x_i, c_j)
-    void (*block)(Kernel, const T* X, Index n, Index d, const T* C, Index m, T* out, Index ldo, void* scratch);
+    void (*block)(Kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, T* out, Index ldo,
+                  void* scratch);
     // sums[t * lds + j] = sum_i k(x_i, c_j) V[t * ldv + i], for at most chunk_rows rows; with `squares`, and then for
     // t = q, sum_i w_i k(x_i, c_j)^2 as well, where w may be null
-    void (*rmatvec)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* V, Index q, Index ldv,
-                    bool squares, const double* w, double* sums, Index lds, void* scratch);
+    void (*rmatvec)(Kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, const double* V, Index q,
+                    Index ldv, bool squares, const double* w, double* sums, Index lds, void* scratch);
     // out[i * q + t] += sum_j k(x_i, c_j) coef[j * q + t], for at most chunk_atoms atoms
-    void (*matvec)(Kernel, const T* X, Index n, Index d, const T* C, Index m, const double* coef, Index q, double* out,
-                   void* scratch);
+    void (*matvec)(Kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, const double* coef, Index q,
+                   double* out, void* scratch);
+    // With P_ij = G[j * ldg + i] phi'(f_j s_ij) and differences D = x_ik - c_jk: sums[k * lds + j] = sum_i P_ij D and
+    // sums[(d + k) * lds + j] = sum_i P_ij D^2, or of P_ij sign(D) and P_ij |D| where s_ij is a sum of |D|, for at most
+    // chunk_rows rows
+    void (*pullback)(Kernel, const T* X, Index n, Index d, const T* C, const T* f, Index m, const T* G, Index ldg,
+                     double* sums, Index lds, void* scratch);
+    // out[i] = phi(factor s_i), where out may be s
+    void (*transform)(Kernel, const T* s, Index n, T factor, T* out);
     // sums[t * lds + j] = sum_i block[j * ldb + i] V[t * ldv + i], for at most chunk_rows rows and stored_atoms atoms;
     // with `squares`, and then for t = q, sum_i block[j * ldb + i]^2 as well
     void (*stored)(const T* block, Index ldb, Index n, Index m, const double* V, Index q, Index ldv, bool squares,
@@ -68,6 +92,17 @@ constexpr Index pass_rows(Index d, Index bytes) {
 // Bytes of scratch a task needs: the packed rows, the values of one group, and the accumulators.
 constexpr Index scratch_bytes(Index d, Index bytes, Index accumulators) {
     return pass_rows(d, bytes) * (d + group) * bytes + accumulators * 8 + 256;
+}
+
+// Doubles that `pullback` accumulates in for `atoms` atoms: what the sums of one group are of, and sums by lane.
+constexpr Index pullback_accumulators(Index d, Index bytes, Index atoms) {
+    return pass_rows(d, bytes) * group + 2 * d * lanes * atoms;
+}
+
+// The factors from atom j on, null for null.
+template <class T>
+inline const T* from(const T* f, Index j) {
+    return f ? f + j : nullptr;
 }
 
 }  // namespace

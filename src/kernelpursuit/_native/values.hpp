@@ -49,6 +49,10 @@ struct SumOf<Kind::laplacian> {
     typedef Absolutes type;
 };
 template <>
+struct SumOf<Kind::absolutes> {
+    typedef Absolutes type;
+};
+template <>
 struct SumOf<Kind::polynomial> {
     typedef Products type;
 };
@@ -87,9 +91,41 @@ KP_INLINE Pack<T, N> map(Pack<T, N> s, T p0, Index p1) {
     }
 }
 
-// Values of `atoms` centres at `panels` panels, four vectors mapped at a time.
-template <Kind kind, class T, int atoms, int panels>
-KP_INLINE void micro_tile(const T* x, Index d, const T* c, T p0, Index p1, T* out, Index ldo) {
+// The derivative of a stationary kernel's map; 0 where there is none (Matern 1/2 at distance 0).
+template <Kind kind, class T, int N>
+KP_INLINE Pack<T, N> slope(Pack<T, N> s, T p0) {
+    const T far = 2 * Constants<T>::exp_limit;
+    if constexpr (kind == Kind::matern12) {
+        const Pack<T, N> a = sqrt(T(2) * s);
+        return zero_at_zero(a, -exp_minus(a) / a);
+    } else if constexpr (kind == Kind::matern32) {
+        return T(-3) * exp_minus(sqrt(T(6) * s));
+    } else if constexpr (kind == Kind::matern52) {
+        const Pack<T, N> a = at_most(sqrt(T(10) * s), far);
+        return fma(a, T(-5) / T(3), T(-5) / T(3)) * exp_minus(a);
+    } else if constexpr (kind == Kind::rational_quadratic) {
+        const Pack<T, N> u = at_most(s / p0, Constants<T>::largest);
+        return zero_above(s, Constants<T>::largest, -power_minus(u, p0) / (u + T(1)));
+    } else {
+        return -exp_minus(s);
+    }
+}
+
+// What is computed of the sums: the kernel's values, or the slope of its map.
+enum class Of { values, slopes };
+
+template <Kind kind, Of of, class T, int N>
+KP_INLINE Pack<T, N> mapped(Pack<T, N> s, T p0, Index p1) {
+    if constexpr (of == Of::slopes)
+        return slope<kind>(s, p0);
+    else
+        return map<kind>(s, p0, p1);
+}
+
+// Values of `atoms` centres at `panels` panels, four vectors mapped at a time; sums times factors if `scaled`.
+template <Kind kind, Of of, bool scaled, class T, int atoms, int panels>
+KP_INLINE void micro_tile(const T* x, Index d, const T* c, [[maybe_unused]] const T* f, T p0, Index p1, T* out,
+                          Index ldo) {
     typedef typename Simd<T>::V V;
     constexpr int width = Simd<T>::width, vectors = 2 * panels;
     V sum[atoms][vectors];
@@ -108,28 +144,41 @@ KP_INLINE void micro_tile(const T* x, Index d, const T* c, T p0, Index p1, T* ou
     for (int first = 0; first < total; first += step) {
         Pack<T, step> s;
         for (int i = 0; i < step; ++i) s.v[i] = sum[(first + i) / vectors][(first + i) % vectors];
-        s = map<kind>(s, p0, p1);
+        if constexpr (scaled)
+            for (int i = 0; i < step; ++i) s.v[i] = s.v[i] * splat(f[(first + i) / vectors]);
+        s = mapped<kind, of>(s, p0, p1);
         for (int i = 0; i < step; ++i)
             store(out + (first + i) / vectors * ldo + (first + i) % vectors * width, s.v[i]);
     }
 }
 
 // Values of 1 to `group` centres at some panels: out[j * ldo + i].
-template <Kind kind, class T>
-void values_of(const T* packed, Index panels, Index d, const T* c, Index atoms, T p0, Index p1, T* out, Index ldo) {
+template <Kind kind, Of of, bool scaled, class T>
+void values_at(const T* packed, Index panels, Index d, const T* c, const T* f, Index atoms, T p0, Index p1, T* out,
+               Index ldo) {
     constexpr Index rows = panel_rows<T>;
     if (atoms == group) {
         for (Index b = 0; b < panels; ++b)
-            micro_tile<kind, T, group, 1>(packed + b * rows * d, d, c, p0, p1, out + b * rows, ldo);
+            micro_tile<kind, of, scaled, T, group, 1>(packed + b * rows * d, d, c, f, p0, p1, out + b * rows, ldo);
         return;
     }
     for (Index j = 0; j < atoms; ++j) {
+        const T *centre = c + j * d, *factor = from(f, j), *x = packed;
+        T* target = out + j * ldo;
         Index b = 0;
-        for (; b + 4 <= panels; b += 4)
-            micro_tile<kind, T, 1, 4>(packed + b * rows * d, d, c + j * d, p0, p1, out + j * ldo + b * rows, ldo);
-        for (; b < panels; ++b)
-            micro_tile<kind, T, 1, 1>(packed + b * rows * d, d, c + j * d, p0, p1, out + j * ldo + b * rows, ldo);
+        for (; b + 4 <= panels; b += 4, x += 4 * rows * d)
+            micro_tile<kind, of, scaled, T, 1, 4>(x, d, centre, factor, p0, p1, target + b * rows, ldo);
+        for (; b < panels; ++b, x += rows * d)
+            micro_tile<kind, of, scaled, T, 1, 1>(x, d, centre, factor, p0, p1, target + b * rows, ldo);
     }
+}
+
+template <Kind kind, Of of, class T>
+void values_of(const T* packed, Index panels, Index d, const T* c, const T* f, Index atoms, T p0, Index p1, T* out,
+               Index ldo) {
+    if constexpr (kind <= Kind::rational_quadratic)
+        if (f) return values_at<kind, of, true>(packed, panels, d, c, f, atoms, p0, p1, out, ldo);
+    values_at<kind, of, false>(packed, panels, d, c, f, atoms, p0, p1, out, ldo);
 }
 
 // The shape of a rational quadratic kernel, kept where its arithmetic neither overflows nor divides by 0. Beyond
@@ -141,23 +190,83 @@ double bounded(double p0) {
 }
 
 template <class T>
-void values(const Kernel& kernel, const T* packed, Index panels, Index d, const T* c, Index atoms, T* out, Index ldo) {
-    const T p0 = T(kernel.kind == Kind::rational_quadratic ? bounded<T>(kernel.p0) : kernel.p0);
-    const Index p1 = kernel.p1;
+T first_parameter(const Kernel& kernel) {
+    return T(kernel.kind == Kind::rational_quadratic ? bounded<T>(kernel.p0) : kernel.p0);
+}
+
+#define KP_STATIONARY(KP_CASE) \
+    KP_CASE(rbf)               \
+    KP_CASE(laplacian)         \
+    KP_CASE(matern12)          \
+    KP_CASE(matern32)          \
+    KP_CASE(matern52)          \
+    KP_CASE(rational_quadratic)
+
+template <class T>
+void values(const Kernel& kernel, const T* packed, Index panels, Index d, const T* c, const T* f, Index atoms, T* out,
+            Index ldo) {
+    const T p0 = first_parameter<T>(kernel);
     switch (kernel.kind) {
 #define KP_CASE(name) \
     case Kind::name:  \
-        return values_of<Kind::name>(packed, panels, d, c, atoms, p0, p1, out, ldo);
-        KP_CASE(rbf)
-        KP_CASE(laplacian)
-        KP_CASE(matern12)
-        KP_CASE(matern32)
-        KP_CASE(matern52)
-        KP_CASE(rational_quadratic)
+        return values_of<Kind::name, Of::values>(packed, panels, d, c, f, atoms, p0, kernel.p1, out, ldo);
+        KP_STATIONARY(KP_CASE)
         KP_CASE(polynomial)
         KP_CASE(linear)
         KP_CASE(sigmoid)
+        KP_CASE(squares)
+        KP_CASE(absolutes)
 #undef KP_CASE
+    }
+}
+
+// Slopes of the maps of stationary kernels.
+template <class T>
+void slopes(const Kernel& kernel, const T* packed, Index panels, Index d, const T* c, const T* f, Index atoms, T* out,
+            Index ldo) {
+    const T p0 = first_parameter<T>(kernel);
+    switch (kernel.kind) {
+#define KP_CASE(name) \
+    case Kind::name:  \
+        return values_of<Kind::name, Of::slopes>(packed, panels, d, c, f, atoms, p0, kernel.p1, out, ldo);
+        KP_STATIONARY(KP_CASE)
+#undef KP_CASE
+        default:
+            return;
+    }
+}
+
+// Values of a stationary kernel from n sums times a factor.
+template <Kind kind, class T>
+void values_from(const T* s, Index n, T factor, T p0, T* out) {
+    constexpr int width = Simd<T>::width;
+    constexpr Index step = 4 * width;
+    const auto four = [&](const T* from, T* to) {
+        Pack<T, 4> sum;
+        for (int i = 0; i < 4; ++i) sum.v[i] = load(from + i * width);
+        sum = map<kind>(sum * factor, p0, Index(0));
+        for (int i = 0; i < 4; ++i) store(to + i * width, sum.v[i]);
+    };
+    Index i = 0;
+    for (; i + step <= n; i += step) four(s + i, out + i);
+    if (i == n) return;
+    T rest[step] = {};
+    for (Index r = 0; i + r < n; ++r) rest[r] = s[i + r];
+    four(rest, rest);
+    for (Index r = 0; i + r < n; ++r) out[i + r] = rest[r];
+}
+
+template <class T>
+void transform(Kernel kernel, const T* s, Index n, T factor, T* out) {
+    const T p0 = first_parameter<T>(kernel);
+    switch (kernel.kind) {
+#define KP_CASE(name) \
+    case Kind::name:  \
+        return values_from<Kind::name>(s, n, factor, p0, out);
+        KP_STATIONARY(KP_CASE)
+#undef KP_CASE
+        default:
+            return;
     }
 }
 

@@ -76,7 +76,8 @@ def certificate(model: Any, X: Any, y: Any, *, sample_weight: Any = None, n_iter
     >>> from kernelpursuit.bounds import certificate
     >>> from kernelpursuit.data import make_chirp
     >>> X, y = make_chirp(200)
-    >>> model = KernelPursuitRegressor(gamma=1.0, penalty="rkhs", alpha=0.01, fit_intercept=False, max_atoms=20)
+    >>> settings = {"penalty": "rkhs", "alpha": 0.01, "fit_intercept": False, "max_atoms": 20}
+    >>> model = KernelPursuitRegressor(kernel="rbf", gamma=1.0, **settings)
     >>> found = certificate(model.fit(X, y), X, y)
     >>> found.dual <= found.risk <= found.dual + found.gap
     True

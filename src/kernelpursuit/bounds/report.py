@@ -140,7 +140,8 @@ def gap_report(
     >>> from kernelpursuit.bounds import gap_report
     >>> from kernelpursuit.data import make_chirp
     >>> X, y = make_chirp(200)
-    >>> model = KernelPursuitRegressor(gamma=1.0, penalty="rkhs", alpha=0.1, fit_intercept=False, max_atoms=10)
+    >>> settings = {"penalty": "rkhs", "alpha": 0.1, "fit_intercept": False, "max_atoms": 10}
+    >>> model = KernelPursuitRegressor(kernel="rbf", gamma=1.0, **settings)
     >>> report = gap_report(model.fit(X, y), X, y)
     >>> report.guarantee
     'every run'

@@ -2,6 +2,7 @@
 
 from kernelpursuit.dictionary.always import Always, split
 from kernelpursuit.dictionary.base import Dictionary
+from kernelpursuit.dictionary.distances import DistanceAtoms, share_distances
 from kernelpursuit.dictionary.functions import Constant, Functions
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
 from kernelpursuit.dictionary.precomputed import Precomputed
@@ -11,11 +12,13 @@ __all__ = [
     "Always",
     "Constant",
     "Dictionary",
+    "DistanceAtoms",
     "Functions",
     "KernelAtoms",
     "Precomputed",
     "Union",
     "as_dictionary",
+    "share_distances",
     "split",
     "widths",
 ]

@@ -23,6 +23,10 @@ class KernelAtoms(Dictionary):
         The kernel; a callable takes `(X, C)` and returns values of shape (n_rows, n_centres).
     centers : array of shape (n_centres, n_features), optional
         The centres; by default every training row.
+    factors : array of shape (n_centres,), optional
+        Positive factors of gamma, one for each of the centres, which must be given: atom j is the kernel with
+        ``gamma * f_j``. For stationary kernels alone; 1 by default. Atoms whose factors differ are not sections of one
+        kernel, so they have no positive semidefinite kernel behind them.
 
     Examples
     --------
@@ -31,16 +35,19 @@ class KernelAtoms(Dictionary):
     >>> dictionary = KernelAtoms("rbf") + KernelAtoms("linear", centers=np.eye(2)) + Constant()
     """
 
-    def __init__(self, kernel: Any, centers: Any = None):
+    _factors: np.ndarray | None = None
+
+    def __init__(self, kernel: Any, centers: Any = None, factors: Any = None):
         self.kernel: Any = as_kernel(kernel)
         self._centers: Any = centers if centers is None or sp.issparse(centers) else np.asarray(centers)
+        self._factors = None if factors is None else _check_factors(factors, self.kernel, self._centers)
         self._origin: Any = 0.0
         self._center_rows: Any = None
 
     @property
     def is_mercer(self) -> bool:
-        """Whether the kernel is symmetric positive semidefinite."""
-        return self.kernel.is_mercer
+        """Whether the kernel is symmetric positive semidefinite, and the same for all atoms."""
+        return self.kernel.is_mercer and (self._factors is None or bool((self._factors == self._factors[:1]).all()))
 
     @property
     def takes_gamma(self) -> bool:
@@ -64,6 +71,11 @@ class KernelAtoms(Dictionary):
             raise ValueError("KernelAtoms at the training rows has no centres before resolve(X).")
         return self._centers
 
+    @property
+    def factors(self) -> np.ndarray | None:
+        """What multiplies gamma, one number an atom, or None for ones."""
+        return self._factors
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> KernelAtoms:
         """Fill in the centres and gamma; move the origin of stationary kernels into the data."""
         if isinstance(self.kernel, CallableKernel):
@@ -76,10 +88,13 @@ class KernelAtoms(Dictionary):
         centers = X if at_training_rows else _check_centers(self._centers, X.shape[1])
         n_centers = centers.shape[0]
         rows = np.arange(n_centers) if at_training_rows else np.full(n_centers, -1)
-        return self._with(kernel, centers, origin, rows)
+        return self._with(kernel, centers, self._factors, origin, rows)
 
-    def _with(self, kernel: Any, centers: Any, origin: Any, training_rows: np.ndarray | None) -> KernelAtoms:
+    def _with(
+        self, kernel: Any, centers: Any, factors: Any, origin: Any, training_rows: np.ndarray | None
+    ) -> KernelAtoms:
         atoms = KernelAtoms(kernel, centers)
+        atoms._factors = factors
         atoms._origin = origin
         atoms.training_rows = training_rows
         return atoms
@@ -87,18 +102,26 @@ class KernelAtoms(Dictionary):
     def take(self, atoms: np.ndarray) -> KernelAtoms:
         """Return the atoms at these centres; the centres are copied."""
         taken = None if self.training_rows is None else self.training_rows[atoms]
-        return self._with(self.kernel, self.centers[atoms], self._origin, taken)
+        return self._with(self.kernel, self.centers[atoms], self._factors_of(atoms), self._origin, taken)
+
+    def _factors_of(self, atoms: Any) -> np.ndarray | None:
+        return None if self._factors is None else self._factors[atoms]
 
     def repeated(self) -> np.ndarray:
-        """Which centres equal an earlier one."""
+        """Which atoms have the centre, and the factor, of an earlier one."""
         if sp.issparse(self.centers):
             entries = sp.csr_array(self.centers, copy=True)
             entries.sum_duplicates()
             bounds = zip(entries.indptr[:-1], entries.indptr[1:])
             keys = [entries.indices[i:j].tobytes() + entries.data[i:j].tobytes() for i, j in bounds]
+            if self._factors is not None:
+                keys = [key + factor.tobytes() for key, factor in zip(keys, self._factors)]
             _, first = np.unique(np.array(keys, dtype=object), return_index=True)
         else:
-            centers = np.ascontiguousarray(self.centers + 0.0)  # makes -0.0 and 0.0 one
+            centers = self.centers + 0.0  # makes -0.0 and 0.0 one
+            if self._factors is not None:
+                centers = np.column_stack([centers, self._factors])
+            centers = np.ascontiguousarray(centers)
             as_bytes = centers.view(np.dtype((np.void, centers.dtype.itemsize * centers.shape[1])))
             _, first = np.unique(as_bytes.ravel(), return_index=True)
         mask = np.ones(self.n_atoms, dtype=bool)
@@ -106,11 +129,13 @@ class KernelAtoms(Dictionary):
         return mask
 
     def same_as(self, atom: int, others: np.ndarray) -> np.ndarray:
-        """Which of the other atoms have the same centre."""
+        """Which of the other atoms have the same centre and factor."""
         centers, others = self.centers, np.asarray(others, dtype=np.intp)
         if sp.issparse(centers):
-            return np.array([(centers[[atom]] != centers[[other]]).nnz == 0 for other in others], dtype=bool)
-        return (centers[others] == centers[atom]).all(axis=1)
+            same = np.array([(centers[[atom]] != centers[[other]]).nnz == 0 for other in others], dtype=bool)
+        else:
+            same = (centers[others] == centers[atom]).all(axis=1)
+        return same if self._factors is None else same & (self._factors[others] == self._factors[atom])
 
     def rows(self, X: Any) -> Any:
         """Embed `X` once: shifted to the origin and scaled, so that the native core needs no scales."""
@@ -139,17 +164,19 @@ class KernelAtoms(Dictionary):
         if isinstance(self.kernel, CallableKernel):
             values = self.kernel(rows, centers[atoms]).T
         elif sp.issparse(rows) or sp.issparse(centers):
-            values = sparse_block(self.kernel, sp.csr_array(_raw(centers))[atoms], sp.csr_array(_raw(rows)))
+            entries, factors = sp.csr_array(_raw(centers))[atoms], self._factors_of(atoms)
+            values = sparse_block(self.kernel, entries, sp.csr_array(_raw(rows)), factors)
         else:
-            values = _native.block(self.kernel.spec, centers[dtype][atoms], rows[dtype], n_threads=n_threads)
+            centers, factors = centers[dtype][atoms], self._factors_of(atoms)
+            values = _native.block(self.kernel.spec, centers, rows[dtype], n_threads=n_threads, factors=factors)
         return np.ascontiguousarray(values, dtype=dtype)
 
     def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values where they are to stay: fresh memory is slow, and the core's threads touch it together."""
         if not self._is_native(rows):
             return super().fill(rows, atoms, out, n_threads)
-        centers = self._embedded_centers()[out.dtype][atoms]
-        _native.block(self.kernel.spec, centers, rows[out.dtype], out=out, n_threads=n_threads)
+        centers, factors = self._embedded_centers()[out.dtype][atoms], self._factors_of(atoms)
+        _native.block(self.kernel.spec, centers, rows[out.dtype], out=out, n_threads=n_threads, factors=factors)
         return None
 
     def rmatvec(
@@ -163,8 +190,8 @@ class KernelAtoms(Dictionary):
         """`D' V` by the native core, without storing D."""
         if not self._is_native(rows):
             return super().rmatvec(rows, V, atoms, dtype, n_threads)
-        centers = self._embedded_centers()[dtype][atoms]
-        return _native.rmatvec(self.kernel.spec, centers, rows[dtype], V, n_threads=n_threads)
+        centers, factors = self._embedded_centers()[dtype][atoms], self._factors_of(atoms)
+        return _native.rmatvec(self.kernel.spec, centers, rows[dtype], V, n_threads=n_threads, factors=factors)
 
     def sqnorms(
         self,
@@ -177,8 +204,8 @@ class KernelAtoms(Dictionary):
         """Weighted squared norms by the native core, without storing D."""
         if not self._is_native(rows):
             return super().sqnorms(rows, weights, atoms, dtype, n_threads)
-        centers = self._embedded_centers()[dtype][atoms]
-        return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads)
+        centers, factors = self._embedded_centers()[dtype][atoms], self._factors_of(atoms)
+        return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads, factors=factors)
 
     def examine(
         self, rows: Any, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
@@ -186,15 +213,16 @@ class KernelAtoms(Dictionary):
         """`D' V` and squared norms by the native core, without storing D."""
         if not self._is_native(rows):
             return super().examine(rows, V, weights, atoms, n_threads)
-        centers = self._embedded_centers()[np.float64][atoms]
-        return _native.examine(self.kernel.spec, centers, rows[np.float64], V, weights, n_threads=n_threads)
+        centers, factors = self._embedded_centers()[np.float64][atoms], self._factors_of(atoms)
+        rows = rows[np.float64]
+        return _native.examine(self.kernel.spec, centers, rows, V, weights, n_threads=n_threads, factors=factors)
 
     def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` by the native core, without storing D."""
         if not self._is_native(rows):
             return super().matvec(rows, coef, n_threads)
-        centers = self._embedded_centers()[np.float64]
-        return _native.matvec(self.kernel.spec, rows[np.float64], centers, coef, n_threads=n_threads)
+        centers, rows = self._embedded_centers()[np.float64], rows[np.float64]
+        return _native.matvec(self.kernel.spec, rows, centers, coef, n_threads=n_threads, factors=self._factors)
 
     def _is_native(self, rows: Any) -> bool:
         return isinstance(rows, EmbeddedRows) and isinstance(self._embedded_centers(), EmbeddedRows)
@@ -247,6 +275,25 @@ class EmbeddedRows:
 
 def _raw(rows: Any) -> Any:
     return rows[np.float64] if isinstance(rows, EmbeddedRows) else rows
+
+
+def _check_factors(factors: Any, kernel: Any, centers: Any) -> np.ndarray:
+    if isinstance(kernel, CallableKernel) or not kernel.is_stationary:
+        name = kernel.name if isinstance(kernel, CallableKernel) else type(kernel).__name__
+        raise ValueError(
+            f"factors multiply the gamma of stationary kernels, and kernel={name} is none; leave them out."
+        )
+    if centers is None:
+        raise ValueError("factors need centers to belong to; give both, or leave factors out.")
+    checked = np.array(as_floats("factors", factors), dtype=np.float64)
+    if checked.shape != centers.shape[:1]:
+        raise ValueError(
+            f"factors has shape {checked.shape}; it must have {centers.shape[:1]}, a number for each centre."
+        )
+    if not (np.isfinite(checked) & (checked > 0)).all():
+        raise ValueError("factors holds numbers that are not positive and finite; give positive factors of gamma.")
+    checked.flags.writeable = False
+    return checked
 
 
 def _check_centers(centers: Any, n_features: int) -> Any:

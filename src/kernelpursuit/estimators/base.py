@@ -13,7 +13,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_flag
-from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
+from kernelpursuit.dictionary import Dictionary, Precomputed
+from kernelpursuit.estimators.automatic import is_word, settle
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
@@ -22,6 +23,7 @@ from kernelpursuit.estimators.checks import (
     one_sentence,
     same_settings,
 )
+from kernelpursuit.learning import Learned
 from kernelpursuit.pursuit import (
     Measure,
     PursuitPath,
@@ -58,23 +60,28 @@ class BaseKernelPursuit(BaseEstimator):
     _dense: bool
     _limits: np.ndarray | None
     _n_steps: int
+    _learned: Learned | None
+    _max_atoms: Any
     #: How often each row was seen, where its weight says something else.
     _counts: np.ndarray | None = None
+    #: What alpha="auto" is where it is not learned.
+    _alpha = 1e-3
 
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        max_atoms: int = 200,
+        kernel: Any = "auto",
+        gamma: Any = "learn",
+        max_atoms: Any = "auto",
         selection: str = "gain",
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
         penalty: str | None = "ridge",
-        alpha: float = 1e-3,
-        stop: Any = "loo",
+        alpha: Any = "auto",
+        stop: Any = "auto",
         loss: Any = "squared",
+        refine: Any = "auto",
         fit_intercept: bool = True,
         truncate: Any = None,
         memory_budget: int | None = None,
@@ -94,6 +101,7 @@ class BaseKernelPursuit(BaseEstimator):
         self.alpha = alpha
         self.stop = stop
         self.loss = loss
+        self.refine = refine
         self.fit_intercept = fit_intercept
         self.truncate = truncate
         self.memory_budget = memory_budget
@@ -109,28 +117,38 @@ class BaseKernelPursuit(BaseEstimator):
 
         `y` are the targets of shape (n_rows, n_targets), or where `classes` is true, their codes.
         """
-        rule, update = as_rule(self.stop), as_update(self.update)
-        fitted_on = self._fitted_with(X, y, weights, rule)
-        extend, seed = None, check_seed(self.random_state)
+        update = as_update(self.update)
+        fitted_on = self._fitted_with(X, y, weights, None if is_word(self.stop, "auto") else as_rule(self.stop))
+        extend, seed, before = None, check_seed(self.random_state), None
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
-            extend, seed = self.path_, self._seed
+            seed, before = self._seed, self._learned
+            # Atoms that were learned are as many as were asked for; others are picked one after the other.
+            if before is None or before.atoms is None or same_settings(self._max_atoms, self.max_atoms):
+                extend = self.path_
+            else:
+                before = None
+        fitted_loss = as_fitted_loss(loss, update)
+        settled = settle(
+            self, X, y, weights, update=update, loss=fitted_loss, classes=classes, seed=seed, before=before
+        )
+        rule, learned = settled.rule, settled.learned
         settings = Settings(
-            dictionary=as_dictionary(self.kernel),
-            gamma=self.gamma,
-            max_atoms=self.max_atoms,
+            dictionary=settled.dictionary,
+            gamma=settled.gamma,
+            max_atoms=settled.max_atoms,
             selection=self.selection,
             update=update,
             exchange=self.exchange,
-            candidates=self.candidates,
+            candidates="all" if settled.candidates_are_learned else self.candidates,
             penalty=self.penalty,
-            alpha=self.alpha,
+            alpha=settled.alpha,
             fit_intercept=self.fit_intercept,
             truncate=self.truncate,
             memory_budget=self.memory_budget,
             seed=seed,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-            loss=as_fitted_loss(loss, update),
+            loss=fitted_loss,
             classes=classes,
         )
         outcome = run_pursuit(
@@ -141,6 +159,7 @@ class BaseKernelPursuit(BaseEstimator):
             weights,
             held_out=self._held_out_rows(rule),
             counts=self._counts,
+            judged=None if learned is None else learned.held_back,
             callback=callback,
             extend=extend,
         )
@@ -149,16 +168,22 @@ class BaseKernelPursuit(BaseEstimator):
         self._limits = outcome.limits
         self._seed = seed
         self._fitted_on = fitted_on
+        self._learned = learned
+        self._max_atoms = self.max_atoms
+        self.alpha_ = settled.alpha
+        self.feature_scales_ = None if learned is None else learned.scales
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
         self._dense = outcome.dense
         return self._keep(outcome.n_kept, outcome.reason)
 
-    def _fitted_with(self, X: Any, y: np.ndarray, weights: np.ndarray | None, rule: StoppingRule) -> dict[str, Any]:
+    def _fitted_with(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, rule: StoppingRule | None
+    ) -> dict[str, Any]:
         """All that a path depends on: two fits in which it is the same are parts of one path."""
         free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose"}
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
-        data = {"data": digest(X, y, weights), "held_out": rule.validation_fraction()}
+        data = {"data": digest(X, y, weights), "held_out": None if rule is None else rule.validation_fraction()}
         # Arrays may be changed in place after the fit, so what is compared by value is copied.
         return {**data, **{name: copy.deepcopy(v) if is_plain(v) else v for name, v in settings.items()}}
 
@@ -183,10 +208,16 @@ class BaseKernelPursuit(BaseEstimator):
         self.n_atoms_ = len(members)
         self.stop_reason_ = reason
         self._atoms: Dictionary = self._path_atoms.take(members)
-        self.center_indices_ = self.path_.used[members]
+        used = self.path_.used[members]
+        self.center_indices_ = used if self._rows_of_atoms is None else self._rows_of_atoms[used]
         self.centers_ = self._atoms.centers
         self._set_weights(self.path_.coef(k).T, self.path_.intercept(k), self.path_.fixed_coef(k).T)
         return self
+
+    @property
+    def _rows_of_atoms(self) -> np.ndarray | None:
+        """The training row that each atom comes from, where atoms were learned."""
+        return None if self._learned is None or self._learned.atoms is None else self._learned.rows
 
     def _set_weights(self, coef: np.ndarray, intercept: Any, fixed: np.ndarray) -> None:
         """Set the fitted weights, one row for each target."""

@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Precomputed
+from kernelpursuit.estimators.automatic import Settled, settle
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import ROWS, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
-from kernelpursuit.pursuit import check_weights
+from kernelpursuit.pursuit import as_fitted_loss, check_weights
 from kernelpursuit.stopping import as_rule, count_atoms
+from kernelpursuit.updates import as_update
 
 
 class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
@@ -117,23 +119,25 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     (2, 2)
     """
 
+    _alpha = 0.1
     classes_: np.ndarray
     estimators_: list[KernelPursuitClassifier]
 
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        max_atoms: int = 200,
+        kernel: Any = "auto",
+        gamma: Any = "learn",
+        max_atoms: Any = "auto",
         selection: str = "gain",
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
         penalty: str | None = "ridge",
-        alpha: float = 0.1,
-        stop: Any = "loo",
+        alpha: Any = "auto",
+        stop: Any = "auto",
         loss: Any = "log",
+        refine: Any = "auto",
         multi_class: str = "shared",
         class_weight: Any = None,
         fit_intercept: bool = True,
@@ -155,6 +159,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             alpha=alpha,
             stop=stop,
             loss=loss,
+            refine=refine,
             fit_intercept=fit_intercept,
             memory_budget=memory_budget,
             warm_start=warm_start,
@@ -286,19 +291,48 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     def _fit_each(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, callback: Any) -> Self:
         """Fit a model of its own for each class against the rest."""
-        rule = as_rule(self.stop)
         if self.loss != "log" and self._resolve_loss().kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
-        self._refuse_given_rows(rule)
+        settled = self._settle_for_all(X, labels, weights)
+        self._refuse_given_rows(settled.rule)
         self.estimators_ = []
         for label in self.classes_:
-            params = {**self.get_params(deep=False), "class_weight": None, "multi_class": "shared"}
+            params = {
+                **self.get_params(deep=False),
+                "class_weight": None,
+                "multi_class": "shared",
+                "kernel": settled.dictionary,
+                "gamma": settled.gamma,
+                "alpha": settled.alpha,
+                "max_atoms": settled.max_atoms,
+                "stop": settled.rule,
+                "refine": False,
+            }
             one = type(self)(**params)
             one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])
             one._counts, one._weight_of_class, one._loss = self._counts, None, one._resolve_loss()
             one._fit(X, one._codes(labels == label), weights, callback, one._loss, classes=True)
             self.estimators_.append(one)
         return self._gather()
+
+    def _settle_for_all(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> Settled:
+        """What is learned of all classes at once, and shared by their models: kernel, scales and penalty."""
+        self._loss = self._resolve_loss()
+        update = as_update(self.update)
+        settled = settle(
+            self,
+            X,
+            self._codes(labels),
+            weights,
+            update=update,
+            loss=as_fitted_loss(self._loss, update),
+            classes=True,
+            seed=check_seed(self.random_state),
+            picks_atoms=False,
+        )
+        self._learned, self.alpha_ = settled.learned, settled.alpha
+        self.feature_scales_ = None if settled.learned is None else settled.learned.scales
+        return settled
 
     @staticmethod
     def _refuse_given_rows(rule: Any) -> None:

@@ -10,6 +10,7 @@ from scipy.linalg import solve_triangular
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import check_rows_and_targets, unchanged_by_failure
 from kernelpursuit.losses import as_loss
@@ -200,6 +201,33 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
                 spread[rows] += np.einsum("ij,ij->j", directions, directions)
         std = np.sqrt(np.outer(spread, self.path_.noise_variance(self._n_steps)))
         return mean, self._shaped(std, X)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+        """Predict intervals that hold a given part of new targets.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows, as for `predict`.
+        coverage : float, default=0.9
+            The part of targets that intervals should hold, between 0 and 1.
+
+        Returns
+        -------
+        lower, upper : arrays of shape (n_samples,) or (n_samples, n_targets)
+            The prediction less and plus the quantile of the absolute errors that training rows have, each left out:
+            conformal intervals, of one width for all rows. No refit is needed. Where atoms were learned, the errors
+            are of rows that no atom was picked from; else those of all rows, whose choice of atoms makes them smaller
+            than they should be where rows are few.
+        """
+        check_is_fitted(self)
+        part = check_number("coverage", coverage, low=0, strict=True)
+        if part >= 1:
+            raise ValueError(f"coverage={coverage!r} is not usable; give a number above 0 and below 1.")
+        half = self.path_.half_width(self._n_steps, part)
+        X = self._check_rows(X, self.n_atoms_)
+        mean = self._mean(self._decision(X))
+        return self._shaped(mean - half, X), self._shaped(mean + half, X)
 
     def _fixed_values(self, part: Any) -> np.ndarray:
         """Values of what every model has: the constant, then the functions that are always in."""

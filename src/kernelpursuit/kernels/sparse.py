@@ -10,8 +10,8 @@ from kernelpursuit._native import numpy_twin
 from kernelpursuit.kernels.base import Kernel
 
 
-def sparse_block(kernel: Kernel, C: Any, X: Any) -> np.ndarray:
-    """Values of shape (n_centres, n_rows) for embedded CSR centres and rows.
+def sparse_block(kernel: Kernel, C: Any, X: Any, factors: np.ndarray | None = None) -> np.ndarray:
+    """Values of shape (n_centres, n_rows) for embedded CSR centres and rows; factors as the native core takes them.
 
     Squared distances come from products, `||x||² + ||c||² - 2 x·c`: sparse data has no differences to take, and
     what cancels costs a few eps of ||x||² in the squared distance (its root, 1e-8 of ||x||, for Matern 1/2).
@@ -22,6 +22,8 @@ def sparse_block(kernel: Kernel, C: Any, X: Any) -> np.ndarray:
         arguments = (C @ X.T).toarray()
         if kernel.is_stationary:
             arguments = np.maximum(_sqnorms(C)[:, None] + _sqnorms(X) - 2 * arguments, 0.0)
+    if factors is not None:
+        arguments *= factors[:, None]
     return numpy_twin.kernel_map(*kernel.spec, arguments)
 
 

@@ -8,5 +8,7 @@ a search around it will do.
 from kernelpursuit.plotting.decision import DecisionDisplay
 from kernelpursuit.plotting.fit import FitDisplay
 from kernelpursuit.plotting.path import PathDisplay
+from kernelpursuit.plotting.scales import ScalesDisplay
+from kernelpursuit.plotting.search import SearchDisplay
 
-__all__ = ["DecisionDisplay", "FitDisplay", "PathDisplay"]
+__all__ = ["DecisionDisplay", "FitDisplay", "PathDisplay", "ScalesDisplay", "SearchDisplay"]

@@ -2,18 +2,22 @@
 
 from kernelpursuit.pursuit.api import Pursuit, as_fitted_loss, pursuit_path, resolve_threads, run_pursuit
 from kernelpursuit.pursuit.measure import Measure
+from kernelpursuit.pursuit.objective import Objective
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import check_held_out, check_weights
 from kernelpursuit.pursuit.settings import Settings
+from kernelpursuit.pursuit.threads import one_blas_thread
 
 __all__ = [
     "Measure",
+    "Objective",
     "Pursuit",
     "PursuitPath",
     "Settings",
     "as_fitted_loss",
     "check_held_out",
     "check_weights",
+    "one_blas_thread",
     "pursuit_path",
     "resolve_threads",
     "run_pursuit",

@@ -190,13 +190,15 @@ def run_pursuit(
     *,
     held_out: tuple[Any, Any, Any] | None = None,
     counts: np.ndarray | None = None,
+    judged: np.ndarray | None = None,
     callback: Callback | None = None,
     extend: PursuitPath | None = None,
 ) -> Pursuit:
     """Run the loop on checked arrays, and let the rule choose: `y` of shape (n_samples, n_targets), all finite.
 
     `held_out` are rows, targets and weights on which the rule wants the error followed. `counts` say how often each
-    row was seen, where its weight says something else: leaving one out takes away a row seen once as a whole.
+    row was seen, where its weight says something else: leaving one out takes away a row seen once as a whole. `judged`
+    marks the rows whose leave-one-out errors calibrate intervals, where that are not all.
     `extend` is the path of an earlier fit of the same problem, whose atoms are taken over unseen.
     """
     if callback is not None and not callable(callback):
@@ -205,7 +207,7 @@ def run_pursuit(
     require_known(rule, settings.update, settings.loss)
     # Products of the BLAS and of the native core alternate only where a loss is refitted.
     with nullcontext() if settings.loss is None else one_blas_thread():
-        return _pursuit(X, y, settings, rule, sample_weight, held_out, counts, callback, extend)
+        return _pursuit(X, y, settings, rule, sample_weight, held_out, counts, judged, callback, extend)
 
 
 def _pursuit(
@@ -216,10 +218,11 @@ def _pursuit(
     sample_weight: np.ndarray | None,
     held_out: tuple[Any, Any, Any] | None,
     counts: np.ndarray | None,
+    judged: np.ndarray | None,
     callback: Callback | None,
     extend: PursuitPath | None,
 ) -> Pursuit:
-    run = _run(X, y, settings, rule, sample_weight, held_out, counts, callback, extend)
+    run = _run(X, y, settings, rule, sample_weight, held_out, counts, judged, callback, extend)
     path, problem, n_folds = run.path, run.problem, rule.n_folds()
     if n_folds is not None:
         # What the targets decide of a loss is decided once, else folds would be measured by different losses.
@@ -275,6 +278,7 @@ def _run(
     sample_weight: np.ndarray | None,
     held_out: tuple[Any, Any, Any] | None,
     counts: np.ndarray | None = None,
+    judged: np.ndarray | None = None,
     callback: Callback | None = None,
     extend: PursuitPath | None = None,
 ) -> _Run:
@@ -288,6 +292,7 @@ def _run(
         y,
         sample_weight=sample_weight,
         counts=counts,
+        judged=judged,
         dictionary=settings.dictionary,
         gamma=settings.gamma,
         candidates=settings.candidates,

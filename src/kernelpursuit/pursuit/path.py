@@ -9,6 +9,9 @@ import numpy as np
 
 from kernelpursuit.pursuit.models import Factor, Models
 
+# Coverages at which the quantiles of leave-one-out errors are kept; closer where they rise fast.
+LEVELS = np.concatenate([np.linspace(0.0, 0.9, 37), np.linspace(0.905, 0.995, 19), [0.999]])
+
 
 @dataclass
 class PursuitPath:
@@ -35,6 +38,9 @@ class PursuitPath:
         where weights are not refitted, since only then it has a closed form.
     loo_se : array of shape (n_steps + 1,) or None
         Standard error of `loo` over rows.
+    loo_quantiles : array of shape (n_steps + 1, n_levels, n_targets) or None
+        Quantiles of the absolute errors that rows, each left out, have; see `half_width`. For the squared loss. Where
+        atoms were learned, of those rows alone that no atom was picked from.
     validation : array of shape (n_steps + 1,) or None
         Mean squared error on held-out rows.
     cv : array of shape (n_steps + 1,) or None
@@ -115,6 +121,7 @@ class PursuitPath:
     loo_error: np.ndarray | None = None
     validation_error: np.ndarray | None = None
     temperature: np.ndarray | None = None
+    loo_quantiles: np.ndarray | None = None
     cv: np.ndarray | None = None
     cv_error: np.ndarray | None = None
     refits: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -183,6 +190,15 @@ class PursuitPath:
         if free <= 1e-6 * self.n_units:
             return np.full(self.n_targets, np.nan)
         return refit.get("target_residual", self.target_residual[k]) * (self.n_units / self.total_weight) / free
+
+    def half_width(self, k: int, coverage: float) -> np.ndarray:
+        """Half the width of intervals that hold this part of new targets, around the model after k steps.
+
+        The quantile of the absolute leave-one-out errors, shape (n_targets,); linear between the levels that are kept.
+        """
+        if self.loo_quantiles is None:
+            raise ValueError("Intervals need leave-one-out errors; fit with loss='squared' and update='orthogonal'.")
+        return np.array([np.interp(coverage, LEVELS, column) for column in self.loo_quantiles[self.check_size(k)].T])
 
     @property
     def noise_level(self) -> float:

@@ -31,6 +31,7 @@ class Problem:
     numbers      their numbers in the whole dictionary, ascending; None where it is the whole
     X, weights   training rows and their weights (all positive; None for ones)
     counts       how often each row was seen, where that is not its weight; else None
+    judged       marks the rows whose leave-one-out errors calibrate intervals; None for all
     targets      shape (n_targets, n_rows), times `scale`
     scale        power of two by which the targets were multiplied, so that no square over- or underflows
     loss         the loss, with everything filled in; None for the squared one
@@ -46,6 +47,7 @@ class Problem:
     X: Any
     weights: np.ndarray | None
     counts: np.ndarray | None
+    judged: np.ndarray | None
     targets: np.ndarray
     scale: float
     loss: Loss | None
@@ -107,6 +109,7 @@ def pose(
     *,
     sample_weight: np.ndarray | None,
     counts: np.ndarray | None,
+    judged: np.ndarray | None,
     dictionary: Dictionary,
     gamma: Any,
     candidates: Any,
@@ -160,6 +163,7 @@ def pose(
         X=X if all_kept else X[kept],
         weights=weights,
         counts=None if counts is None else counts[kept],
+        judged=None if judged is None or not judged[kept].any() else judged[kept],
         targets=targets,
         scale=scale,
         loss=loss,

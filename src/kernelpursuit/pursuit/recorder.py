@@ -12,7 +12,7 @@ from kernelpursuit.pursuit.basis import grown
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure, temperature
 from kernelpursuit.pursuit.nugget import NuggetShare
-from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.path import LEVELS, PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.selection import Selector
 
@@ -23,6 +23,8 @@ COLUMNS = (
     *("loo", "loo_se", "loo_error", "validation", "validation_error", "temperature"),
 )
 PLAIN = Measure()
+# Rows whose errors, left out, stand for all where the quantiles of those are recorded.
+CALIBRATING = 2000
 # Of more scores than this, the temperature is taken anew only when the model has grown by a tenth.
 FEW_SCORES = 20_000
 
@@ -106,13 +108,18 @@ class Recorder:
         self._unit = 1.0 / np.maximum(weights if self._counts is None else self._counts, 1.0)
         self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
+        # Of rows that atoms were picked from, errors are too small; where others were held back, those alone calibrate.
+        rows = np.arange(len(weights)) if problem.judged is None else np.flatnonzero(problem.judged)
+        self._calibrating = rows[np.linspace(0, len(rows) - 1, min(CALIBRATING, len(rows))).astype(np.intp)]
+        self._quantiles = np.full((max_steps + 1, len(LEVELS), fit.n_targets), np.nan)
 
     def record(self) -> None:
         """Write the entry of the current number of steps."""
         fit, k = self.fit, self.fit.n_steps
         self._size[k] = len(fit.atoms)
+        arrays = {**self._columns, "target_residual": self._target_residual, "loo_quantiles": self._quantiles}
         for name, value in self.entry().items():
-            (self._target_residual if name == "target_residual" else self._columns[name])[k] = value
+            arrays[name][k] = value
 
     def entry(self) -> dict[str, Any]:
         """All that is recorded of the fit as it is."""
@@ -190,7 +197,26 @@ class Recorder:
             "dof": dof,
             "loo": loo / square if known else np.inf,
             "loo_se": error / square if known else np.inf,
+            "loo_quantiles": self._quantiles_of_errors(leverage, shift) if known else np.inf,
         }
+
+    def _quantiles_of_errors(self, leverage: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
+        """Quantiles of the absolute errors of rows, each left out, shape (n_levels, n_targets).
+
+        As in conformal prediction, the row that is to be predicted counts as one more, with an error above all others.
+        """
+        rows, weights = self._calibrating, self.fit.sample_weights[self._calibrating]
+        errors = self.fit.residual[:, rows] / (1.0 - self._unit[rows] * leverage[rows])
+        if shift is not None:
+            errors = errors + shift[:, rows]
+        errors = np.abs(errors) / (np.sqrt(self.fit.engine.weights[rows]) * self.scale)
+        order = np.argsort(errors, axis=1)
+        out = np.empty((len(LEVELS), len(errors)))
+        for target, (error, ascending) in enumerate(zip(errors, order)):
+            reached = np.cumsum(weights[ascending]) / (weights.sum() + 1.0)
+            place = np.minimum(np.searchsorted(reached, LEVELS), len(rows) - 1)
+            out[:, target] = error[ascending[place]]
+        return out
 
     def path(self, selector: Selector, end_reason: str = "") -> PursuitPath:
         """Return the path so far; its arrays are views while the loop runs."""
@@ -216,6 +242,7 @@ class Recorder:
             total_weight=self._total_weight,
             n_units=self._n_units,
             target_residual=self._target_residual[rows],
+            loo_quantiles=None if fit.leverage is None or self.measure.loss is not None else self._quantiles[rows],
             skipped=list(selector.skipped),
             swaps=list(selector.swaps),
             end_reason=end_reason,

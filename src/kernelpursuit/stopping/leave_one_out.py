@@ -44,11 +44,31 @@ class Loo(_LooRule):
     Parameters
     ----------
     patience : steps without a new least after which the loop ends; None never ends it
+    within : keep the fewest atoms whose error is above the least by no more than this part of it
     """
 
     patience: int | None = None
+    within: float = 0.0
     name = "loo"
     for_any_loss = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("within", self.within, low=0)
+
+    def choose(self, path: Any) -> int:
+        """The least of the curve, or the first that is close to it."""
+        least = self.least(path)
+        if not self.within or not np.isfinite(path.loo[least]):
+            return least
+        return int(np.flatnonzero(path.loo <= path.loo[least] + self.within * abs(path.loo[least]))[0])
+
+    def explain(self, path: Any) -> str:
+        """Say where the least error was."""
+        k = self.choose(path)
+        if k == self.least(path):
+            return super().explain(path)
+        return f"{tell_size(path, k)}: within {100 * self.within:g} % of {self._where_the_least_is(path)}"
 
 
 @dataclass(repr=False)

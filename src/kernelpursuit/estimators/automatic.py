@@ -1,0 +1,179 @@
+"""What "learn" and "auto" stand for, settled before the loop runs over all rows."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelpursuit._validate import check_flag, check_number
+from kernelpursuit.dictionary import Dictionary, KernelAtoms, as_dictionary
+from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52, resolve_gamma
+from kernelpursuit.learning import Learned, Plan, Task, enough_rows, learn, make_plan
+from kernelpursuit.losses import Loss
+from kernelpursuit.stopping import Loo, StoppingRule, as_rule
+from kernelpursuit.updates import Orthogonal, Update
+
+# Kernels that kernel="auto" chooses from.
+KERNELS = (Matern52(), RBF(), Matern32())
+# What max_atoms="auto" is for atoms that are learned, and for those of a dictionary.
+MOST_LEARNED, MOST_PICKED = 512, 200
+# stop="auto" keeps the fewest atoms whose leave-one-out error is above the least by no more than this part.
+WITHIN = 0.01
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A fit's parameters with nothing left to decide, and what was learned, if anything was."""
+
+    dictionary: Dictionary
+    gamma: Any
+    alpha: float
+    max_atoms: int
+    rule: StoppingRule
+    learned: Learned | None = None
+
+    @property
+    def candidates_are_learned(self) -> bool:
+        """Whether the dictionary has no other atoms than those that were learned."""
+        return self.learned is not None and self.learned.atoms is not None
+
+
+def is_word(value: Any, word: str) -> bool:
+    """Whether a parameter is this string; arrays and objects are not compared."""
+    return isinstance(value, str) and value == word
+
+
+def settle(
+    estimator: Any,
+    X: Any,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    update: Update,
+    loss: Loss | None,
+    classes: bool,
+    seed: int,
+    picks_atoms: bool = True,
+    before: Learned | None = None,
+) -> Settled:
+    """Decide what an estimator's parameters leave open, by learning where that is asked for and possible.
+
+    Learning is for the loop as it is by default; the systems of the papers go by what they are given. `before` is what
+    an earlier fit of the same data and settings has learned. Where `picks_atoms` is false, scales and penalty are
+    learned, and no atoms.
+    """
+    kernels, refine = _kernels(estimator.kernel), _check_refine(estimator.refine)
+    learns_gamma = is_word(estimator.gamma, "learn")
+    obstacle = _obstacle(estimator, update, X)
+    against = obstacle if picks_atoms else "multi_class='ovr'"
+    if refine is True and against is not None:
+        raise ValueError(f"refine=True does not go with {against}; leave refine at 'auto', or change that.")
+    learned = before
+    if learned is None and obstacle is None and (learns_gamma or refine is True) and enough_rows(X, y, weights):
+        assert kernels is not None
+        task = _task(estimator, loss, classes, seed)
+        learned = _learn(estimator, X, y, weights, kernels, task, atoms=picks_atoms, refine=refine)
+    has_atoms = learned is not None and learned.atoms is not None
+    dictionary: Dictionary
+    if learned is None:
+        dictionary = as_dictionary("rbf" if is_word(estimator.kernel, "auto") else estimator.kernel)
+    else:
+        dictionary = learned.atoms if learned.atoms is not None else KernelAtoms(learned.kernel)
+    alpha: Any = estimator.alpha
+    if is_word(alpha, "auto"):
+        alpha = learned.alpha if learned is not None and is_word(estimator.penalty, "ridge") else estimator._alpha
+    gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
+    max_atoms = _max_atoms(estimator.max_atoms, has_atoms)
+    return Settled(dictionary, gamma, alpha, max_atoms, _rule(estimator, has_atoms), learned)
+
+
+def _rule(estimator: Any, has_atoms: bool) -> StoppingRule:
+    if not is_word(estimator.stop, "auto"):
+        return as_rule(estimator.stop)
+    return Loo(within=WITHIN) if has_atoms else Loo()
+
+
+def _max_atoms(given: Any, has_atoms: bool) -> int:
+    return (MOST_LEARNED if has_atoms else MOST_PICKED) if is_word(given, "auto") else given
+
+
+def _check_refine(refine: Any) -> bool | str:
+    if is_word(refine, "auto"):
+        return "auto"
+    return check_flag("refine", refine)
+
+
+def _kernels(kernel: Any) -> tuple[Kernel, ...] | None:
+    """The kernels to choose from, or None where there is no width that could be learned."""
+    if is_word(kernel, "auto"):
+        return KERNELS
+    if isinstance(kernel, Dictionary) and not isinstance(kernel, KernelAtoms):
+        return None
+    found = as_dictionary(kernel)
+    if not (isinstance(found, KernelAtoms) and found.at_training_rows and found.takes_gamma):
+        return None
+    return (found.kernel,) if found.kernel.is_stationary else None
+
+
+def _obstacle(estimator: Any, update: Update, X: Any) -> str | None:
+    """The setting with which nothing can be learned, or None."""
+    if _kernels(estimator.kernel) is None:
+        return f"kernel={estimator.kernel!r}"
+    if sp.issparse(X):
+        return "a sparse X"
+    if estimator.selection != "gain":
+        return f"selection={estimator.selection!r}"
+    if type(update) is not Orthogonal or update.rcond is not None:
+        return f"update={estimator.update!r}"
+    if estimator.exchange is True:
+        return "exchange=True"
+    if not is_word(estimator.candidates, "auto"):
+        return "candidates other than 'auto'"
+    if not is_word(estimator.penalty, "ridge"):
+        return f"penalty={estimator.penalty!r}"
+    return None
+
+
+def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int) -> Task:
+    return Task(
+        loss=loss,
+        classes=classes,
+        intercept=check_flag("fit_intercept", estimator.fit_intercept) and (loss is None or loss.has_constant),
+        seed=seed,
+        n_jobs=estimator.n_jobs,
+        memory_budget=estimator.memory_budget,
+        alpha=None if is_word(estimator.alpha, "auto") else check_number("alpha", estimator.alpha, low=0),
+    )
+
+
+def _learn(
+    estimator: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    kernels: tuple[Kernel, ...],
+    task: Task,
+    *,
+    atoms: bool,
+    refine: bool | str,
+) -> Learned:
+    """Plan what is to be learned, say so, and learn it."""
+    max_atoms = check_number("max_atoms", _max_atoms(estimator.max_atoms, atoms), low=1, integer=True)
+    gamma = None
+    if not is_word(estimator.gamma, "learn"):
+        kernels = kernels if len(kernels) == 1 else (RBF(),)
+        gamma = np.broadcast_to(resolve_gamma(estimator.gamma, X, weights), X.shape[1])
+
+    def announced(n_rows: int, n_features: int) -> Plan:
+        n_kernels = len(kernels) if gamma is None else 0
+        plan = make_plan(n_rows, n_features, n_kernels, max_atoms=max_atoms, picks_atoms=atoms, refine=refine)
+        if estimator.verbose:
+            sys.stderr.write(f"kernelpursuit: {plan}\n")
+            sys.stderr.flush()
+        return plan
+
+    return learn(X, y, weights, kernels, task, announced, gamma)

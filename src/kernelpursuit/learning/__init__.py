@@ -1,0 +1,18 @@
+"""Everything that a fit learns before the loop runs over all rows: kernel, feature scales, penalty and atoms.
+
+sample         rows, standardised
+leave_one_out  the error that is lowered, and its derivative by every kernel value
+model          what is learned, and the search downhill
+atoms          atoms picked by the greedy loop on a sample
+scales         one scale a feature, and the penalty
+refine         atoms moved
+plan           how much each stage looks at
+stages         all of it in turn
+"""
+
+from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.plan import Plan, make_plan
+from kernelpursuit.learning.sample import enough_rows
+from kernelpursuit.learning.stages import Learned, learn
+
+__all__ = ["Learned", "Plan", "Task", "enough_rows", "learn", "make_plan"]

@@ -1,0 +1,122 @@
+"""Atoms for a model, picked by the one greedy loop on a sample of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernelpursuit.dictionary import Dictionary, KernelAtoms
+from kernelpursuit.kernels import Kernel
+from kernelpursuit.learning.leave_one_out import Target
+from kernelpursuit.learning.model import ALPHAS, Model
+from kernelpursuit.learning.sample import Rows
+from kernelpursuit.losses import Loss
+from kernelpursuit.pursuit import Settings, resolve_threads, run_pursuit
+from kernelpursuit.stopping import as_rule
+from kernelpursuit.updates import as_update
+
+# Rounds of reweighting after atoms have moved.
+REWEIGHTED = 5
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned, beside rows: the loss (None for the squared one), a penalty that is given, and how to run."""
+
+    loss: Loss | None
+    classes: bool
+    intercept: bool
+    seed: int
+    n_jobs: int | None
+    memory_budget: int | None
+    alpha: float | None = None
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of the native core."""
+        return resolve_threads(self.n_jobs)
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A model with the atoms that were picked, the rows they are centred at, and weights (the constant first)."""
+
+    model: Model
+    rows: np.ndarray
+    weights: np.ndarray
+
+    def scores(self, kernel: Kernel, Z: np.ndarray, task: Task) -> np.ndarray:
+        """Scores of rows, shape (n_targets, n_rows)."""
+        n_fixed = len(self.weights) - len(self.rows)
+        scores = self.weights[n_fixed:].T @ self.model.values(kernel.spec, Z, task.n_threads)
+        return scores + self.weights[:n_fixed].sum(axis=0)[:, None]
+
+    def moved(self, kernel: Kernel, model: Model, rows: Rows, task: Task) -> Picked:
+        """The same atoms moved, and under another loss than the squared one, with weights that fit them.
+
+        The weights are found by iterated weighted least squares; the squared loss does not ask for them.
+        """
+        if task.loss is None:
+            return replace(self, model=model)
+        values, n_fixed = model.values(kernel.spec, rows.Z, task.n_threads), int(task.intercept)
+        columns = np.vstack([np.ones((n_fixed, len(rows))), values])
+        penalties = np.full(len(columns), max(model.alpha, ALPHAS[0]))
+        penalties[:n_fixed] = 0.0
+        scores, weights = self.scores(kernel, rows.Z, task), self.weights
+        for _ in range(REWEIGHTED):
+            target = Target.around(scores, rows.y, rows.weights, task.loss, np.ones(len(rows)), task.intercept)
+            weighted = columns * target.metric
+            weights = np.linalg.solve(weighted @ columns.T + np.diag(penalties), weighted @ target.response.T)
+            scores = weights.T @ columns
+        return replace(self, model=model, weights=weights)
+
+    def target(self, kernel: Kernel, rows: Rows, judged: np.ndarray, task: Task) -> Target:
+        """What rows say, around the scores that this model gives them."""
+        scores = np.zeros_like(rows.y) if task.loss is None else self.scores(kernel, rows.Z, task)
+        return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept)
+
+
+def pick(
+    kernel: Kernel,
+    model: Model,
+    rows: Rows,
+    task: Task,
+    *,
+    max_atoms: int,
+    n_candidates: int,
+    factors: Sequence[float] = (1.0,),
+) -> Picked:
+    """Pick atoms at the first `n_candidates` rows, in each of the widths, by their gain on all of the rows.
+
+    Scales and penalty are the model's.
+    """
+    n = min(n_candidates, len(rows))
+    centers, unit = rows.Z[:n] * model.scales, kernel.with_gamma(1.0)
+    parts: list[Dictionary] = [KernelAtoms(unit, centers, factors=np.full(n, factor)) for factor in factors]
+    settings = Settings(
+        dictionary=sum(parts[1:], start=parts[0]),
+        gamma="scale",
+        max_atoms=max_atoms,
+        selection="gain",
+        update=as_update("orthogonal"),
+        exchange=False,
+        candidates="all",
+        penalty="ridge",
+        alpha=model.alpha,
+        fit_intercept=task.intercept,
+        memory_budget=task.memory_budget,
+        seed=task.seed,
+        n_jobs=task.n_jobs,
+        verbose=False,
+        loss=task.loss,
+        classes=task.classes,
+    )
+    weights = None if (rows.weights == 1).all() else rows.weights
+    found = run_pursuit(rows.Z * model.scales, np.ascontiguousarray(rows.y.T), settings, as_rule("max"), weights)
+    path = found.path
+    atoms = path.atoms(len(path))
+    places = atoms % n
+    picked = replace(model, centers=rows.Z[places], factors=np.asarray(factors, dtype=np.float64)[atoms // n])
+    return Picked(picked, places, path.weights(len(path)))

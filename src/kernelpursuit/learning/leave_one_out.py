@@ -1,0 +1,192 @@
+"""The leave-one-out error of a penalised least-squares fit, in closed form, and its derivative by every kernel value.
+
+With the k columns of a model as the rows of K (times the root of the metric, the constant projected out),
+`A = K K' + alpha I = R'R` and `V = R^-T K`, the residuals are `e = t - b'V` with `b = V t'`, the leverages
+`h_i = sum_t V_ti²`, and the error of row i, left out, is `q_i = e_i / (1 - h_i)`. With `a = dL/de` and `c = dL/dh`,
+
+    dL/dK = R^-1 (2 V diag(c) - (2 V diag(c) V' - b (V a')') V - b a - (V a') e)
+
+so that an error and its derivative take two products `V V'`, one `k x k` by `k x n`, and two triangular solves. All of
+it is BLAS level 3.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg.blas import dtrsm
+
+from kernelpursuit.losses import Loss
+from kernelpursuit.pursuit import Objective
+
+# A row that the others say nothing of has an error without bound; it is kept finite, so that a search can go on.
+LEAST_LEFT = 1e-6
+# Beside the largest squared length of a column, less penalty than this is lost in rounding.
+SMALLEST_PENALTY = 1e-13
+
+
+@dataclass
+class Target:
+    """What a sample of rows says: the weighted square that equals the loss around given scores.
+
+    y         targets as the loss takes them, shape (n_targets, n_rows)
+    weights   of the rows in the loss
+    loss      None for the squared one
+    metric    weights of the square
+    response  what the square is taken to, shape (n_targets, n_rows); for the squared loss the targets themselves
+    counts    how often each row was seen: left out, a row of weight 2 goes once
+    judged    how much each row's error, left out, counts
+    intercept whether there is a constant that is not penalised
+    """
+
+    y: np.ndarray
+    weights: np.ndarray
+    loss: Loss | None
+    metric: np.ndarray
+    response: np.ndarray
+    counts: np.ndarray
+    judged: np.ndarray
+    intercept: bool
+
+    @classmethod
+    def around(
+        cls,
+        scores: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        loss: Loss | None,
+        judged: np.ndarray,
+        intercept: bool,
+    ) -> Target:
+        """The target around given scores, which the squared loss does not look at."""
+        metric, response = weights, y
+        if loss is not None:
+            objective = Objective(loss, y, weights)
+            metric = objective.metric(scores)
+            response = scores - objective.gradient(scores) / (2 * metric)
+        judged = judged * weights
+        return cls(y, weights, loss, metric, response, np.maximum(weights, 1.0), judged / judged.sum(), intercept)
+
+    def error(self, left_out: np.ndarray) -> tuple[float, np.ndarray]:
+        """The mean loss of scores, each from the other rows, and its derivative by them."""
+        if self.loss is None:
+            away = left_out - self.y
+            return float(np.square(away).mean(axis=0) @ self.judged), 2 * away * self.judged / len(away)
+        value = float(self.loss.value(self.y, left_out) @ self.judged)
+        return value, self.loss.gradient(self.y, left_out) * self.judged
+
+
+class Fitted(ABC):
+    """What is lowered: a function of the kernel values of some atoms, whose weights are fitted, and of the penalty.
+
+    Parameters
+    ----------
+    target : Target
+        What is to be predicted.
+    """
+
+    def __init__(self, target: Target):
+        self.target = target
+        self._root = np.sqrt(target.metric)
+        self._constant = self._root / np.linalg.norm(self._root) if target.intercept else np.zeros_like(self._root)
+        self._response = self._without_constant(target.response * self._root)
+
+    def _without_constant(self, values: np.ndarray) -> np.ndarray:
+        """Rows without their part along the constant; a new array."""
+        return values - np.outer(values @ self._constant, self._constant)
+
+    def _weighted(self, K: np.ndarray) -> np.ndarray:
+        """Columns of the fit, one row an atom: times the root of the metric, without the constant; a new array."""
+        return self._without_constant(K * self._root)
+
+    @staticmethod
+    def _factor(weighted: np.ndarray, alpha: float) -> np.ndarray | None:
+        """R with `R'R = K K' + alpha I`; None where that is singular."""
+        A = weighted @ weighted.T
+        A[np.diag_indices_from(A)] += max(alpha, SMALLEST_PENALTY * A.diagonal().max())
+        try:
+            return cholesky(A, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
+
+    @abstractmethod
+    def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
+        """The value, its derivative by every entry of K of shape (k, n_rows), and by log alpha."""
+
+
+class PenalisedCost(Fitted):
+    """What the fit itself minimises, `min_w ||t - K'w||² + alpha ||w||²`, a row.
+
+    At the minimum the weights do not matter to first order, so that the derivative is `-2 w e'`: a sixth of the work
+    of the leave-one-out error's. It knows nothing of what the fit owes to having seen a row, and is of use where rows
+    are many times the atoms.
+    """
+
+    def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
+        """The cost a row and its derivative by every entry of K; the penalty is taken as given."""
+        weighted = self._weighted(K)
+        R = self._factor(weighted, alpha)
+        if R is None:
+            return np.inf, np.zeros_like(K), 0.0
+        w = _solved(R, _solved(R, weighted @ self._response.T, transposed=True))
+        residual = self._response - w.T @ weighted
+        total = float(self.target.weights.sum())
+        cost = float(np.square(residual).sum() + alpha * np.square(w).sum())
+        return cost / total, (w * (-2 / total)) @ (residual * self._root), 0.0
+
+
+class LeaveOneOut(Fitted):
+    """The leave-one-out error of the fit."""
+
+    def error(self, K: np.ndarray, alpha: float) -> float:
+        """The error alone; `K` of shape (k, n_rows), one row an atom."""
+        return self._solve(K, alpha)[0]
+
+    def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
+        """The error, its derivative by every entry of K, and by log alpha; infinite where the fit is singular."""
+        error, parts = self._solve(K, alpha)
+        if parts is None:
+            return error, np.zeros_like(K), 0.0
+        R, V, b, residual, left, by_score = parts
+        # The score without row i is (t_i - e_i / left_i) / root_i.
+        by_quotient = -by_score / self._root
+        a = by_quotient / left
+        c = (a * residual / left).sum(axis=0) / self.target.counts
+        Va = V @ a.T
+        if self.target.loss is None:  # then no c is negative, and the product is symmetric to BLAS as well
+            scaled = V * np.sqrt(c)
+            B = scaled @ scaled.T
+        else:
+            B = (V * c) @ V.T
+        by_alpha = alpha * (_solved(R, Va) * _solved(R, b)).sum() - alpha * np.trace(_solved(R, _solved(R, B).T))
+        inner = V * (2 * c)
+        inner -= (2 * B - b @ Va.T) @ V
+        inner -= b @ a
+        inner -= Va @ residual
+        # R G = inner, solved in place: the rows of `inner` are the columns that BLAS sees.
+        G = dtrsm(1.0, R, inner.T, side=1, trans_a=1, overwrite_b=1).T
+        G = self._without_constant(G)
+        G *= self._root
+        return error, G, float(by_alpha)
+
+    def _solve(self, K: np.ndarray, alpha: float) -> tuple[float, tuple | None]:
+        """The error, and what its derivative needs; None where there is none."""
+        weighted = self._weighted(K)
+        R = self._factor(weighted, alpha)
+        if R is None:
+            return np.inf, None
+        V = dtrsm(1.0, R, weighted.T, side=1, overwrite_b=1).T
+        b = V @ self._response.T
+        residual = self._response - b.T @ V
+        leverage = np.einsum("ij,ij->j", V, V) + np.square(self._constant)
+        left = np.maximum(1.0 - leverage / self.target.counts, LEAST_LEFT)
+        scores = self.target.response - residual / (left * self._root)
+        error, by_score = self.target.error(scores)
+        return error, (R, V, b, residual, left, by_score)
+
+
+def _solved(R: np.ndarray, right: np.ndarray, transposed: bool = False) -> np.ndarray:
+    return solve_triangular(R, right, trans=int(transposed), check_finite=False)

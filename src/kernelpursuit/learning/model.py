@@ -1,0 +1,147 @@
+"""A model while it is learned, and the search that moves it downhill on the leave-one-out error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize
+
+from kernelpursuit import _native
+from kernelpursuit.kernels.base import Spec
+from kernelpursuit.learning.leave_one_out import Fitted
+
+# Scales of standardised features: below the first a feature is out, above the second all its values are far apart.
+SCALES = (1e-4, 1e2)
+# A smaller penalty lets weights grow so large that their digits cancel.
+ALPHAS = (1e-6, 1e4)
+FACTORS = (1e-2, 1e2)
+# What a search is told where there is no error, since the kernel values are singular.
+WORST = 1e10
+
+
+@dataclass(frozen=True)
+class Model:
+    """Atoms at centres, in standardised features.
+
+    scales   one for each feature, 0 for one that is out; row z and centre c are compared by `(z - c) * scales`
+    alpha    the penalty
+    centers  shape (k, n_features)
+    factors  of gamma, one for each atom
+    """
+
+    scales: np.ndarray
+    alpha: float
+    centers: np.ndarray
+    factors: np.ndarray
+
+    def values(self, spec: Spec, Z: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+        """Values of the atoms on rows, shape (k, n_rows)."""
+        centers, rows = self.centers * self.scales, Z * self.scales
+        return _native.block(spec, centers, rows, factors=self.factors, n_threads=n_threads)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What a search found: the model, its error on the rows that were judged, and how often it looked."""
+
+    model: Model
+    error: float
+    n_looks: int
+
+
+class _Packing:
+    """The model as one vector: log scales, log penalty, and where atoms move, centres and log factors.
+
+    Centres are counted in the widths that atoms have at the start, so that a step of one is large for all numbers.
+    """
+
+    def __init__(self, start: Model, moves: bool):
+        self.start = start
+        self.moves = moves
+        self.used = start.scales > 0
+        self.widths = 1.0 / start.scales[self.used]
+        self.sizes = np.array([len(self.widths), 1, len(start.factors) * len(self.widths), len(start.factors)])
+
+    def vector(self) -> np.ndarray:
+        """The start."""
+        model = self.start
+        parts = [np.log(model.scales[self.used]), np.log(np.clip([model.alpha], *ALPHAS))]
+        if self.moves:
+            parts += [(model.centers[:, self.used] / self.widths).ravel(), np.log(model.factors)]
+        return np.concatenate(parts)
+
+    def bounds(self) -> list[tuple[float | None, float | None]]:
+        """Least and largest of every number."""
+        limits = [SCALES, ALPHAS, None, FACTORS][: 4 if self.moves else 2]
+        logs: list[tuple[float | None, float | None]] = [
+            (None, None) if limit is None else (float(np.log(limit[0])), float(np.log(limit[1]))) for limit in limits
+        ]
+        return [limit for limit, size in zip(logs, self.sizes) for _ in range(size)]
+
+    def model(self, x: np.ndarray) -> Model:
+        """The model that a vector stands for."""
+        log_scales, log_alpha, *rest = np.split(x, np.cumsum(self.sizes[: 3 if self.moves else 1]))
+        scales = np.zeros_like(self.start.scales)
+        scales[self.used] = np.exp(log_scales)
+        found = replace(self.start, scales=scales, alpha=float(np.exp(log_alpha[0])))
+        if self.moves:
+            centers = self.start.centers.copy()
+            centers[:, self.used] = rest[0].reshape(len(centers), -1) * self.widths
+            found = replace(found, centers=centers, factors=np.exp(rest[1]))
+        return found
+
+    def gradient(
+        self, model: Model, by_scale: np.ndarray, by_alpha: float, by_center: np.ndarray, by_factor: np.ndarray
+    ) -> np.ndarray:
+        """Derivatives by the numbers of the vector, from those by logarithms and by centres in scaled coordinates."""
+        parts = [by_scale[self.used], np.array([by_alpha])]
+        if self.moves:
+            parts += [(by_center[:, self.used] * (model.scales[self.used] * self.widths)).ravel(), by_factor]
+        return np.concatenate(parts)
+
+
+def descend(
+    start: Model,
+    spec: Spec,
+    Z: np.ndarray,
+    objective: Fitted,
+    *,
+    steps: int,
+    moves: bool,
+    penalty_is_given: bool = False,
+    n_threads: int | None = None,
+) -> Descent:
+    """Lower an objective by L-BFGS over scales and penalty, and where it `moves`, over centres and factors as well.
+
+    What is lowered of a squared error is its logarithm; other losses may be below zero, and are taken relative to the
+    start. So the units of the targets do not matter. A penalty that is given stays as it is.
+    """
+    packing = _Packing(start, moves)
+    squared, unit = objective.target.loss is None, np.nan
+
+    def look(x: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal unit
+        model = packing.model(x)
+        rows, centers = Z * model.scales, model.centers * model.scales
+        K = _native.block(spec, centers, rows, factors=model.factors, n_threads=n_threads)
+        error, G, by_alpha = objective.gradient(K, model.alpha)
+        if not np.isfinite(error) or (squared and not error > 0):
+            return WORST, np.zeros_like(x)
+        by_center, by_scale, by_factor = _native.pullback(
+            spec, centers, rows, G, factors=model.factors, n_threads=n_threads
+        )
+        gradient = packing.gradient(model, by_scale, 0.0 if penalty_is_given else by_alpha, by_center, by_factor)
+        if squared:
+            return float(np.log(error)), gradient / error
+        unit = (abs(error) or 1.0) if np.isnan(unit) else unit
+        return error / unit, gradient / unit
+
+    options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20}
+    found = minimize(look, packing.vector(), jac=True, method="L-BFGS-B", bounds=packing.bounds(), options=options)
+    if not found.fun < WORST:
+        return Descent(start, np.inf, int(found.nfev))
+    model = packing.model(found.x)
+    if penalty_is_given:
+        model = replace(model, alpha=start.alpha)
+    return Descent(model, float(np.exp(found.fun) if squared else found.fun * unit), int(found.nfev))

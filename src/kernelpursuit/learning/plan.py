@@ -1,0 +1,128 @@
+"""How much of the data each stage of learning looks at, and about how long it will take."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+# Up to this part of the rows, and up to this many, are held back: no atom is picked from them.
+HELD_BACK, MOST_HELD_BACK = 0.2, 2000
+# Rows for every atom that is picked from them.
+ROWS_AN_ATOM = 2
+# Fewer rows than this are not refined for: they have been measured to gain nothing.
+REFINED_FROM = 5000
+
+
+@dataclass(frozen=True)
+class ScalesPlan:
+    """Rounds of a search for scales: rows of a sample, atoms and where they may be, and steps of the search."""
+
+    n_rows: int = 2400
+    n_atoms: int = 200
+    n_candidates: int = 1000
+    n_steps: int = 15
+    n_rounds: int = 3
+
+
+@dataclass(frozen=True)
+class AtomsPlan:
+    """Atoms to pick: how many, on how many rows, and at how many of them they may be."""
+
+    n_atoms: int
+    n_rows: int = 4000
+    n_candidates: int = 3000
+
+
+@dataclass(frozen=True)
+class RefinePlan:
+    """Rounds of refinement: rows of a sample, and steps of the search."""
+
+    n_rows: int = 16_000
+    n_steps: int = 6
+    n_rounds: int = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All stages; those that are None are left out.
+
+    n_held_back  rows that no atom is picked from
+    n_rows, n_features, n_kernels   of the data, and kernels to choose from
+    """
+
+    scales: ScalesPlan
+    atoms: AtomsPlan | None
+    refine: RefinePlan | None
+    n_held_back: int
+    n_rows: int
+    n_features: int
+    n_kernels: int
+
+    def seconds(self) -> float:
+        """About how long learning and the fit of the atoms that it finds will take on this machine."""
+        flops = 0.0
+        scales = self.scales
+        size = min(scales.n_rows, self.n_rows)
+        look = _look(size, scales.n_atoms, self.n_features)
+        picks = 4.0 * scales.n_atoms * size / 2 * min(scales.n_candidates, size / 2)
+        rounds = scales.n_rounds * (1 + 0.5 * (self.n_kernels - 1))
+        flops += rounds * (scales.n_steps * look + picks)
+        if self.atoms is not None:
+            k, size = self.atoms.n_atoms, min(self.atoms.n_rows, self.n_rows)
+            flops += 4.0 * k * size * (min(self.atoms.n_candidates, size) + k) + 8.0 * self.n_rows * k * k
+            if self.refine is not None:
+                size = min(self.refine.n_rows, self.n_rows)
+                flops += self.refine.n_rounds * self.refine.n_steps * _look(size, k, self.n_features) / 4
+        return flops / _flops_a_second()
+
+    def __str__(self) -> str:
+        """Say in one line what will be done."""
+        seen = min(self.scales.n_rows, self.n_rows)
+        words = [f"learning the scales of {self.n_features} features on {seen} of {self.n_rows} rows"]
+        if self.atoms is not None:
+            words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, self.n_rows)}")
+        if self.refine is not None:
+            words.append(f"refining them on {min(self.refine.n_rows, self.n_rows)} at a time while that pays")
+        return f"{', '.join(words)}, fitting all rows: about {_rounded(self.seconds())} s"
+
+
+def make_plan(
+    n_rows: int, n_features: int, n_kernels: int, *, max_atoms: int, picks_atoms: bool, refine: bool | str
+) -> Plan:
+    """Decide what is looked at; `refine` "auto" is where it has been measured to pay."""
+    n_held_back = min(int(HELD_BACK * n_rows), MOST_HELD_BACK)
+    atoms = None
+    if picks_atoms:
+        atoms = AtomsPlan(max(1, min(max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM)))
+    wanted = refine if isinstance(refine, bool) else n_rows >= REFINED_FROM
+    return Plan(
+        scales=ScalesPlan(),
+        atoms=atoms,
+        refine=RefinePlan() if picks_atoms and wanted else None,
+        n_held_back=n_held_back,
+        n_rows=n_rows,
+        n_features=n_features,
+        n_kernels=n_kernels,
+    )
+
+
+def _look(n_rows: int, n_atoms: int, n_features: int) -> float:
+    """Operations of one error and its derivative."""
+    return n_rows * n_atoms * (6.0 * n_atoms + 20.0 * n_features + 50.0)
+
+
+def _flops_a_second() -> float:
+    """Speed of a matrix product on this machine, at half of which learning runs."""
+    A = np.ones((256, 256))
+    took = []
+    for _ in range(3):
+        start = time.perf_counter()
+        A @ A
+        took.append(time.perf_counter() - start)
+    return 0.5 * 2 * 256**3 / max(min(took), 1e-9)
+
+
+def _rounded(seconds: float) -> str:
+    return f"{max(seconds, 0.1):.1f}" if seconds < 3 else f"{seconds:.0f}"

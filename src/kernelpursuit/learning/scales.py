@@ -1,0 +1,82 @@
+"""One scale for each feature and the penalty, learned with few atoms: `gamma="learn"`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernelpursuit.kernels import Kernel
+from kernelpursuit.learning.atoms import Task, pick
+from kernelpursuit.learning.leave_one_out import LeaveOneOut
+from kernelpursuit.learning.model import Model, descend
+from kernelpursuit.learning.plan import ScalesPlan
+from kernelpursuit.learning.sample import Rows
+
+FIRST_ALPHA = 1e-2
+# Rows of a sample for every atom that is picked from half of it.
+ROWS_AN_ATOM = 3
+
+
+@dataclass(frozen=True)
+class Scales:
+    """A model without atoms, and the error that its scales and penalty had on rows that no atom was picked from."""
+
+    model: Model
+    error: float
+
+
+def first_model(Z: np.ndarray, alpha: float | None = None) -> Model:
+    """All features that vary alike, and as wide as rows are apart; no atoms."""
+    used = Z.any(axis=0)
+    scales = np.where(used, np.sqrt(0.5 / max(int(used.sum()), 1)), 0.0)
+    return Model(scales, FIRST_ALPHA if alpha is None else alpha, np.zeros((0, Z.shape[1])), np.zeros(0))
+
+
+def learn_scales(
+    kernel: Kernel,
+    start: Model,
+    rows: Rows,
+    task: Task,
+    plan: ScalesPlan,
+    generator: np.random.Generator,
+) -> Scales:
+    """Alternate between picking atoms on half of a sample and moving scales and penalty downhill on the other half.
+
+    An atom that fits noise is no help with rows that it was not picked from: so scales do not become so fine that
+    every outlier has an atom. Each round takes a sample of its own. The logarithms of all rounds but the first are
+    averaged, which counts for most where rows are few.
+    """
+    model, found = start, []
+    for _ in range(plan.n_rounds):
+        sample = rows.take(generator.permutation(len(rows))[: plan.n_rows])
+        half = (len(sample) + 1) // 2
+        n_atoms = max(1, min(plan.n_atoms, len(sample) // ROWS_AN_ATOM))
+        picked = pick(kernel, model, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
+        if not len(picked.rows):
+            break  # the targets are constant, and say nothing of scales
+        judged = np.zeros(len(sample))
+        judged[half:] = 1.0
+        objective = LeaveOneOut(picked.target(kernel, sample, judged, task))
+        descent = descend(
+            picked.model,
+            kernel.spec,
+            sample.Z,
+            objective,
+            steps=plan.n_steps,
+            moves=False,
+            penalty_is_given=task.alpha is not None,
+            n_threads=task.n_threads,
+        )
+        model = descent.model
+        found.append(descent)
+    if not found:
+        return Scales(start, 0.0)
+    counted = found[1:] or found
+    scales = np.zeros_like(start.scales)
+    used = start.scales > 0
+    scales[used] = np.exp(np.mean([np.log(descent.model.scales[used]) for descent in counted], axis=0))
+    alpha = task.alpha
+    if alpha is None:
+        alpha = float(np.exp(np.mean([np.log(descent.model.alpha) for descent in counted])))
+    return Scales(replace(start, scales=scales, alpha=alpha), float(np.mean([descent.error for descent in counted])))

@@ -1,0 +1,102 @@
+"""How fast a model varies with each feature: the scales that a fit has learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from kernelpursuit._validate import check_number
+from kernelpursuit.plotting.parts import BLUE, GREY, best_of, feature_names, figure_and_axes, kernel_model, tidy
+
+
+@dataclass
+class ScalesDisplay:
+    """Learned scales of the features as bars, the largest first.
+
+    A scale is how fast the model bends along a standardised feature: the larger, the shorter the way over which
+    predictions change direction. It is no measure of importance: a feature that counts for much, but along a straight
+    line, has a small one. A feature with scale 0 has no say in the model; it is shown in grey.
+
+    Attributes
+    ----------
+    scales : array of shape (n_features,)
+        Scales, in descending order; ties stay in the order of the features.
+    names : list of str
+        Names of the features, in the same order.
+    max_features : int
+        Most features that are drawn; the others are counted in a line above.
+    """
+
+    scales: np.ndarray
+    names: list[str]
+    max_features: int = 20
+    ax_: Any = field(default=None, repr=False)
+    figure_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
+        """Draw the scales that a fitted estimator has learned.
+
+        Parameters
+        ----------
+        estimator : KernelPursuitRegressor or KernelPursuitClassifier, fitted with gamma="learn"
+            The model, or a pipeline or search around it. In a pipeline, features are those that its last step sees.
+        max_features : int
+            Most features to draw, those with the largest scales.
+        ax : matplotlib axes, optional
+            Where to draw; by default new axes.
+
+        Examples
+        --------
+        >>> from kernelpursuit import KernelPursuitRegressor
+        >>> from kernelpursuit.data import make_friedman
+        >>> from kernelpursuit.plotting import ScalesDisplay
+        >>> model = KernelPursuitRegressor(kernel="rbf", random_state=0).fit(*make_friedman(200))
+        >>> display = ScalesDisplay.from_estimator(model)
+        """
+        max_features = check_number("max_features", max_features, low=1, integer=True)
+        estimator = best_of(estimator)
+        model = kernel_model(estimator)
+        scales = getattr(model, "feature_scales_", None)
+        if scales is None:
+            raise ValueError(f"{type(model).__name__} has learned no scales; fit it with gamma='learn' on dense rows.")
+        names = _names(estimator, model, len(scales))
+        order = np.argsort(-scales, kind="stable")
+        return cls(scales=scales[order], names=[names[j] for j in order], max_features=max_features).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on new axes."""
+        self.figure_, self.ax_ = figure_and_axes(ax)
+        ax = self.ax_
+        scales = self.scales[: self.max_features]
+        places = np.arange(len(scales))
+        bars = ax.barh(places, scales, color=BLUE, height=0.7)
+        ax.bar_label(bars, [f"{scale:.2g}" if scale else "idle" for scale in scales], padding=4, fontsize="small")
+        ax.set_yticks(places, self.names[: self.max_features])
+        for label, scale in zip([*ax.get_yticklabels(), *ax.texts], [*scales, *scales]):
+            label.set_color("black" if scale else GREY)
+        ax.invert_yaxis()
+        ax.margins(x=0.12)
+        ax.set_xlim(0)
+        ax.set(xlabel="scale of the standardised feature")
+        if hidden := len(self.scales) - len(scales):
+            idle = int((self.scales[len(scales) :] == 0).sum())
+            words = f"and {hidden} more" + (f", {idle} of them idle" if idle else "")
+            ax.set_title(words, loc="left", fontsize="small", color=GREY)
+        tidy(ax)
+        return self
+
+
+def _names(estimator: Any, model: Any, n_features: int) -> list[str]:
+    """Names of the columns that the model saw; those that a pipeline gives them where the model knows none."""
+    if hasattr(model, "feature_names_in_"):
+        return [str(name) for name in model.feature_names_in_]
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        try:
+            return [str(name) for name in estimator[:-1].get_feature_names_out()]
+        except (AttributeError, ValueError):
+            pass  # a step that tells no names
+    return feature_names(None, n_features)

@@ -1,0 +1,13 @@
+"""Searches over settings of an estimator that share what their fits have in common.
+
+criterion       what one fit is judged by: a curve over its path, at the size that its rule chose
+grid            the values that are tried
+table           results as fits come in, and those that failed
+progress        where the search is, on stderr
+ordinary        a model from a shared dictionary made one that knows nothing of it
+length_scales   the search
+"""
+
+from kernelpursuit.search.length_scales import LengthScaleSearch
+
+__all__ = ["LengthScaleSearch"]

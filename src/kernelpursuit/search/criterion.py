@@ -1,0 +1,132 @@
+"""What a fit is judged by: a criterion along its path, at the size that its stopping rule chose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit._validate import check_number
+from kernelpursuit.stopping import CV, HDAIC, PTR, TCR, Either, Loo, OneSE, StoppingRule, as_rule
+
+
+class Judged(StoppingRule):
+    """Stops and keeps as one rule says, and has the fit follow what the criterion of another needs as well.
+
+    Parameters
+    ----------
+    stop : StoppingRule
+        Says when to stop and how many atoms to keep.
+    by : StoppingRule
+        One that has a curve; it may need leave-one-out errors, folds or held-out rows that the other does not.
+    """
+
+    def __init__(self, stop: StoppingRule, by: StoppingRule):
+        self.stop, self.by = stop, by
+        if stop.n_folds() not in (None, by.n_folds()) and by.n_folds() is not None:
+            raise ValueError(
+                f"by='cv' has {by.n_folds()} folds and the estimator's stop has {stop.n_folds()}; set cv to the latter."
+            )
+        if by not in _parts(stop) and _holds_out(stop) and _holds_out(by):
+            raise ValueError("by and the estimator's stop hold out rows of their own; use by='stop', or stop='loo'.")
+        self.needs_correlation = stop.needs_correlation or by.needs_correlation
+        self.needs_loo = stop.needs_loo or by.needs_loo
+        self.needs_classes = stop.needs_classes or by.needs_classes
+        self.for_any_loss = stop.for_any_loss and by.for_any_loss
+        asks_more = (
+            (by.needs_loo and not stop.needs_loo)
+            or (by.needs_classes and not stop.needs_classes)
+            or (stop.for_any_loss and not by.for_any_loss)
+        )
+        # Refusals name the rule that asks for what there is not.
+        self.name = by.name if asks_more else stop.name
+
+    def fired(self, path: Any) -> bool:
+        """As `stop`."""
+        return self.stop.fired(path)
+
+    def choose(self, path: Any) -> int:
+        """As `stop`."""
+        return self.stop.choose(path)
+
+    def explain(self, path: Any) -> str:
+        """The words of `stop`."""
+        return self.stop.explain(path)
+
+    def validation_set(self) -> tuple[Any, Any, Any] | None:
+        """Those of the rule that has some."""
+        return self.by.validation_set() if self.stop.validation_set() is None else self.stop.validation_set()
+
+    def validation_fraction(self) -> float | None:
+        """That of the rule that has one."""
+        own = self.stop.validation_fraction()
+        return self.by.validation_fraction() if own is None else own
+
+    def n_folds(self) -> int | None:
+        """Those of the rule that has some."""
+        return self.by.n_folds() if self.stop.n_folds() is None else self.stop.n_folds()
+
+    @property
+    def takes_rows_away(self) -> bool:
+        """Whether the criterion holds out training rows that `stop` would have fitted."""
+        return self.by.validation_fraction() is not None and self.stop.validation_fraction() is None
+
+
+def resolve_judge(by: Any, stop: Any, cv: Any) -> Judged:
+    """Return the rule for the fits of a search, from its parameters and the estimator's `stop`."""
+    stop = as_rule(stop)
+    if isinstance(by, str) and by == "stop":
+        criterion = _with_curve(stop)
+        if criterion is None:
+            raise ValueError(
+                f"by='stop' has nothing to compare, since stop={stop.name!r} minimises nothing; give by='loo' or 'cv'."
+            )
+        return Judged(stop, criterion)
+    if isinstance(by, str) and by == "cv":
+        return Judged(stop, CV(folds=check_number("cv", cv, low=2, integer=True)))
+    try:
+        rule = as_rule(by)
+    except ValueError as error:
+        raise ValueError(
+            f"{str(error).replace('stop=', 'by=', 1)[:-1]} (or 'stop', for the estimator's own)."
+        ) from None
+    # A criterion given by name is that of the estimator's own rule of this name, if it has one.
+    named = [part for part in _parts(stop) if part.name == rule.name] if isinstance(by, str) else []
+    criterion = _with_curve(named[0] if named else rule)
+    if criterion is None:
+        raise ValueError(f"by={by!r} minimises nothing; give a criterion such as 'loo', 'cv' or 'mdl'.")
+    return Judged(stop, criterion)
+
+
+def judge(rule: StoppingRule, path: Any, k: int) -> tuple[float, float]:
+    """The criterion of a rule for the model after k steps of a path, and its standard error (NaN if not known).
+
+    Where the paths of folds ended before k, the last model that all of them have stands for it.
+    """
+    curve = rule.curve(path)  # type: ignore[attr-defined]
+    known = np.flatnonzero(~np.isnan(curve[: k + 1]))
+    if not len(known):
+        return np.nan, np.nan
+    at = int(known[-1])
+    has_error = path.loo_se is not None and curve is path.loo
+    return float(curve[at]), float(path.loo_se[at]) if has_error else np.nan
+
+
+def _parts(rule: StoppingRule) -> tuple[StoppingRule, ...]:
+    return rule.rules if isinstance(rule, Either) else (rule,)
+
+
+def _with_curve(rule: StoppingRule) -> StoppingRule | None:
+    """The first part of a rule that minimises something along the path, or None."""
+    for part in _parts(rule):
+        if isinstance(part, PTR) and part.T is None:
+            return HDAIC()
+        if isinstance(part, (OneSE, TCR)):
+            return Loo()  # which their curve is
+        if hasattr(part, "curve"):
+            return part
+    return None
+
+
+def _holds_out(rule: StoppingRule) -> bool:
+    return rule.validation_set() is not None or rule.validation_fraction() is not None

@@ -1,0 +1,86 @@
+"""The values that a search tries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+
+from kernelpursuit._validate import as_floats
+from kernelpursuit.dictionary import Dictionary, KernelAtoms, Union
+from kernelpursuit.kernels import Kernel
+
+# The automatic grid: this many values, each of this times the one before, around one over the median distance.
+N_AUTO = 9
+FACTOR = 4.0
+# The median is taken over pairs of at most this many rows.
+MEDIAN_ROWS = 500
+
+
+def check_values(name: str, values: Any, zero: bool = False) -> np.ndarray:
+    """Return the values of a grid: a list of finite numbers above 0, or where `zero` is true, of at least 0."""
+    try:
+        array = as_floats(name, values).astype(np.float64)
+    except ValueError:
+        array = np.empty((0, 0))
+    if array.ndim != 1 or not len(array) or not np.isfinite(array).all() or (array < 0).any():
+        bad = True
+    else:
+        bad = not zero and not array.all()
+    if bad:
+        bound = "of at least 0" if zero else "above 0"
+        raise ValueError(f"{name}={values!r} is not usable; give a list of at least one finite number {bound}.")
+    return array
+
+
+def auto_gammas(dictionary: Dictionary, X: Any, weights: np.ndarray | None) -> np.ndarray:
+    """Return a geometric grid around one over the median distance between rows.
+
+    The distance is the sum that the first kernel of the dictionary takes gamma times of, squared but for the Laplacian.
+    Pairs of equal rows do not count, and others by the product of their weights. Of more than 500 rows, that many
+    evenly spread ones are looked at.
+    """
+    kernel = _first_kernel(dictionary)
+    usable = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    rows = usable[np.unique(np.linspace(0, len(usable) - 1, min(len(usable), MEDIAN_ROWS)).astype(int))]
+    distances = _distances(X[rows], kernel.kind == "laplacian")
+    counts = np.ones(len(rows)) if weights is None else weights[rows]
+    first, second = np.triu_indices(len(rows), 1)
+    median = _median(distances, counts[first] * counts[second])
+    if not np.isfinite(median) or not np.isfinite(1 / median):
+        raise ValueError("gammas='auto' goes by distances, and those of X are out of range; scale X, or give numbers.")
+    return FACTOR ** (np.arange(N_AUTO) - N_AUTO // 2) / median
+
+
+def _first_kernel(dictionary: Dictionary) -> Kernel:
+    parts = dictionary.parts if isinstance(dictionary, Union) else [dictionary]
+    for part in parts:
+        if isinstance(part, KernelAtoms) and part.takes_gamma and part.kernel.is_stationary:
+            return part.kernel
+    raise ValueError(
+        "gammas='auto' goes by distances, which no kernel here that takes gamma is a function of; give numbers."
+    )
+
+
+def _distances(X: Any, absolute: bool) -> np.ndarray:
+    """Distances of all pairs of rows, one after the other."""
+    if sp.issparse(X):
+        # Slow to import, and needed by few.
+        from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+
+        square = manhattan_distances(X) if absolute else euclidean_distances(X, squared=True)
+        return square[np.triu_indices(X.shape[0], 1)]
+    with np.errstate(over="ignore", under="ignore"):
+        return pdist(np.asarray(X, dtype=np.float64), "cityblock" if absolute else "sqeuclidean")
+
+
+def _median(values: np.ndarray, weights: np.ndarray) -> float:
+    """The weighted median of the positive values; one where there are none."""
+    values, weights = values[values > 0], weights[values > 0]
+    if not len(values):
+        return 1.0
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(below, below[-1] / 2)])

@@ -1,0 +1,329 @@
+"""`LengthScaleSearch`: a grid of widths and penalties, with distances computed once and every fit in a table."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelpursuit._validate import check_verbose
+from kernelpursuit.dictionary import Dictionary, as_dictionary
+from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size
+from kernelpursuit.engine import resolve_budget
+from kernelpursuit.engine.engine import FLOAT64_UP_TO
+from kernelpursuit.estimators.automatic import MOST_PICKED, WITHIN, is_word
+from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.pursuit import check_weights
+from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
+from kernelpursuit.search.criterion import Judged, resolve_judge
+from kernelpursuit.search.grid import auto_gammas, check_values
+from kernelpursuit.search.ordinary import make_ordinary
+from kernelpursuit.search.progress import SearchProgress
+from kernelpursuit.search.table import Table
+from kernelpursuit.stopping import Loo
+
+
+def _best_has(name: str) -> Any:
+    """Whether the estimator has a method, for `available_if`."""
+
+    def check(search: LengthScaleSearch) -> bool:
+        getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search.estimator, name)
+        return True
+
+    return check
+
+
+class LengthScaleSearch(MetaEstimatorMixin, BaseEstimator):
+    """Fit an estimator with every `gamma` and `alpha` of a grid, and keep the best by a criterion of the fit itself.
+
+    Where scikit-learn's `GridSearchCV` fits every combination anew on every fold, this one takes the criterion that a
+    fit already has, such as the leave-one-out error of its path, and where that saves time computes the distances
+    between rows once for all combinations. What it finds is what `estimator.set_params(gamma=..., alpha=...).fit(X, y)`
+    would have been.
+
+    Parameters
+    ----------
+    estimator : KernelPursuitRegressor or KernelPursuitClassifier
+        What is fitted; its own `gamma`, and where `alphas` are given its `alpha`, do not count.
+    gammas : array of shape (n_gammas,) or "auto", default="auto"
+        Inverse widths of every kernel that has none of its own. "auto" is nine values from 1/256 to 256 times one over
+        the median squared distance between rows (for the Laplacian kernel, the median sum of absolute differences).
+    alphas : array of shape (n_alphas,), optional
+        Strengths of the penalty; by default the estimator's own.
+    by : str or StoppingRule, default="stop"
+        What is least for the best: the criterion of the estimator's own stopping rule ("stop"), or of a rule of
+        `kernelpursuit.stopping` or its name: "loo" (Hagiwara), "cv" (Nair), "mdl", "validation", ... It is read off at
+        the number of atoms that the estimator's `stop` chose.
+    cv : int, default=5
+        Number of folds of `by="cv"`; of no effect elsewhere.
+    verbose : bool, default=False
+        Whether to show progress on stderr once two seconds have passed.
+
+    Attributes
+    ----------
+    results_ : dict of arrays
+        "gamma" and "alpha" of every combination, "n_atoms" that were kept, the criterion as "score" (the least is the
+        best; NaN where the fit failed), its "standard_error" where that is known (leave-one-out errors; else NaN), its
+        "rank" from 1 on, and the "seconds" that the fit took.
+    best_index_ : int
+        Place of the best in these arrays; the first of equals.
+    best_params_ : dict
+        Its "gamma", and where `alphas` were given its "alpha".
+    best_score_ : float
+        Its criterion.
+    best_estimator_ : KernelPursuitRegressor or KernelPursuitClassifier
+        The fitted model: an ordinary one, with the parameters of `estimator` but for these.
+    by_ : str
+        Name of the criterion.
+    shared_distances_ : bool
+        Whether distances were computed once. They are not for fewer than 32 features, where a kernel is evaluated as
+        fast as memory is read; where they and the dictionary's values do not fit the estimator's `memory_budget`; where
+        its `candidates` leave atoms out, or `refine=True` learns others; for sparse rows and for kernels of products.
+        Every fit then evaluates its kernels, with the same result.
+    classes_ : array of shape (n_classes,)
+        Class labels; classifiers only.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where X has string column names.
+
+    See Also
+    --------
+    kernelpursuit.plotting.SearchDisplay : Draws the table.
+    kernelpursuit.dictionary.widths : Several widths in one model, for the pursuit to choose from.
+
+    Notes
+    -----
+    A criterion says which of several models is better on these rows. It was minimised over them, so that the least
+    itself is optimistic: measure on rows of their own, or put the search in `cross_val_score`.
+
+    References
+    ----------
+    P. Nair, A. Choudhury, A. Keane, Some greedy learning algorithms for sparse regression and classification with
+    Mercer kernels, JMLR 3, 2002.
+    K. Hagiwara, A sparse modeling method based on reduction of cost function in regularized forward selection, IEICE
+    Transactions E97.D, 2014.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor, LengthScaleSearch
+    >>> from kernelpursuit.data import make_chirp
+    >>> X, y = make_chirp()
+    >>> model = KernelPursuitRegressor(alpha=1e-3, max_atoms=60, stop="loo")
+    >>> search = LengthScaleSearch(model, gammas=[0.3, 1.0, 3.0, 10.0]).fit(X, y)
+    >>> search.best_params_
+    {'gamma': 3.0}
+    >>> search.results_["score"].shape
+    (4,)
+    """
+
+    results_: dict[str, np.ndarray]
+    best_index_: int
+    best_params_: dict[str, float]
+    best_score_: float
+    best_estimator_: Any
+    by_: str
+    shared_distances_: bool
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        gammas: Any = "auto",
+        alphas: Any = None,
+        by: Any = "stop",
+        cv: int = 5,
+        verbose: bool = False,
+    ):
+        self.estimator = estimator
+        self.gammas = gammas
+        self.alphas = alphas
+        self.by = by
+        self.cv = cv
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit every combination, and keep the best.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Targets, or class labels.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_by_failure(self):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        base, dictionary = self._check_estimator()
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        with one_sentence("X"):
+            rows = validate_data(self, X, **ROWS)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+        stop = base.stop
+        if is_word(stop, "auto"):
+            stop = Loo(within=WITHIN) if base.refine is True else Loo()
+        rule = resolve_judge(self.by, stop, self.cv)
+        grid = self._grid(base, dictionary, rows, weights)
+        shared = self._share(base, dictionary, rows, sorted(gamma for gamma, _ in grid))
+        # Folds, held-out rows and drawn candidates are the same for all.
+        seed = {"random_state": check_seed(None)} if base.random_state is None else {}
+        during = {**shared, **seed, "stop": rule, "verbose": False}
+        table, best = self._fit_all(base, grid, during, rule, (X, y, sample_weight))
+        names = ("gamma",) if self.alphas is None else ("gamma", "alpha")
+        self.best_params_ = {name: float(table.columns[name][table.best]) for name in names}
+        if rule.takes_rows_away:
+            best = clone(base).set_params(**self.best_params_, **seed).fit(X, y, sample_weight=sample_weight)
+            best = make_ordinary(best, {name: base.random_state for name in seed})
+        self.best_estimator_ = best
+        self.results_ = table.columns
+        self.best_index_ = table.best
+        self.best_score_ = float(table.columns["score"][table.best])
+        self.by_ = rule.by.name
+        return self
+
+    def _fit_all(
+        self,
+        base: BaseKernelPursuit,
+        grid: list[tuple[float, Any]],
+        during: dict[str, Any],
+        rule: Judged,
+        data: tuple[Any, Any, Any],
+    ) -> tuple[Table, BaseKernelPursuit]:
+        """Fit every combination with the settings `during`; return the results, and the best without those settings."""
+        table, progress = Table(grid), SearchProgress(len(grid), check_verbose(self.verbose))
+        if not self.shared_distances_:
+            progress.say("distances are computed again for each combination")
+        best, before = base, {}
+        try:
+            for i, (gamma, alpha) in enumerate(grid):
+                model = clone(base).set_params(gamma=gamma, **({} if self.alphas is None else {"alpha": alpha}))
+                own = {name: getattr(model, name) for name in during}
+                if table.add(i, model.set_params(**during), rule, data):
+                    best, before = model, own
+                progress.step(i + 1, table, rule.by.name)
+        finally:
+            progress.close()
+        table.finish(rule)
+        return table, make_ordinary(best, before)
+
+    def _check_estimator(self) -> tuple[BaseKernelPursuit, Dictionary]:
+        """The estimator and its dictionary, both of kinds that a search can vary."""
+        base = self.estimator
+        if not isinstance(base, BaseKernelPursuit):
+            raise ValueError(
+                f"estimator={base!r} is not usable; give a KernelPursuitRegressor or KernelPursuitClassifier (a scaler "
+                "goes in a pipeline around the search)."
+            )
+        # With gammas given, nothing is learned that kernel="auto" could choose by: it is the Gaussian kernel.
+        dictionary = as_dictionary("rbf" if is_word(base.kernel, "auto") else base.kernel)
+        if not dictionary.takes_gamma:
+            raise ValueError(
+                f"kernel={base.kernel!r} has no width that gammas could set; give a kernel without a gamma of its own, "
+                "such as 'rbf', or vary the estimator with GridSearchCV."
+            )
+        if self.alphas is not None and base.penalty is None:
+            raise ValueError("alphas would be ignored with penalty=None; leave them out, or give a penalty.")
+        return base, dictionary
+
+    def _grid(
+        self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Any, weights: np.ndarray | None
+    ) -> list[tuple[float, Any]]:
+        """All combinations, those of one gamma side by side."""
+        if is_word(self.gammas, "auto"):
+            gammas = auto_gammas(dictionary, rows, weights)
+        elif isinstance(self.gammas, str):
+            raise ValueError(f"gammas={self.gammas!r} is not known; give a list of numbers, or 'auto'.")
+        else:
+            gammas = check_values("gammas", self.gammas)
+        alphas = [base.alpha] if self.alphas is None else check_values("alphas", self.alphas, zero=True).tolist()
+        return [(gamma, alpha) for gamma in gammas.tolist() for alpha in alphas]
+
+    def _share(self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Any, gammas: list[float]) -> dict[str, Any]:
+        """Settings of the fits by which distances are shared, if there is room for them."""
+        budget = resolve_budget(base.memory_budget)
+        middle = gammas[len(gammas) // 2]
+        n_atoms = dictionary.resolve(rows, middle).n_atoms
+        n_values = rows.shape[0] * n_atoms
+        dtype = np.dtype(np.float64 if n_values <= FLOAT64_UP_TO else np.float32)
+        table = shared_size(dictionary, rows.shape[0]) * dtype.itemsize
+        # A table in place of the dictionary's own values would be no gain: there must be room for both.
+        basis = rows.shape[0] * 8 * (base.max_atoms if isinstance(base.max_atoms, (int, np.integer)) else MOST_PICKED)
+        fits = table + n_values * dtype.itemsize + basis <= budget
+        everything = is_word(base.candidates, "all") or (
+            is_word(base.candidates, "auto") and n_atoms <= AUTO_CANDIDATES
+        )
+        worth_it = fits and everything and rows.shape[1] >= WORTH_FROM and base.refine is not True
+        shared = share_distances(dictionary, rows, middle, dtype) if worth_it else dictionary
+        self.shared_distances_ = shared is not dictionary
+        return {"kernel": shared, "memory_budget": budget - table} if self.shared_distances_ else {}
+
+    def to_frame(self) -> Any:
+        """Return the results as a pandas DataFrame with one row for each combination."""
+        check_is_fitted(self)
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame() needs pandas: pip install 'kernelpursuit[io]'.") from None
+        return pd.DataFrame(self.results_)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Class labels, of a classifier."""
+        check_is_fitted(self)
+        return self.best_estimator_.classes_
+
+    @available_if(_best_has("predict"))
+    def predict(self, X: Any, **options: Any) -> Any:
+        """Predict with the best model; `options` are those of its `predict`, such as `return_std`."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X, **options)
+
+    @available_if(_best_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict the probability of every class with the best model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    @available_if(_best_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_log_proba(X)
+
+    @available_if(_best_has("decision_function"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes by the best model."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    @available_if(_best_has("score"))
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the best model, or for classifiers its accuracy."""
+        check_is_fitted(self)
+        return self.best_estimator_.score(X, y, sample_weight=sample_weight)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Fitted means that a fit has succeeded."""
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Those of the estimator, as far as they are about its data."""
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.input_tags, tags.target_tags = own.input_tags, own.target_tags
+        return tags
