@@ -250,10 +250,10 @@ class TestWarmStart:
     def test_another_rule_learns_nothing_anew(self, some, learned_calls):
         X, y = some
         model = regressor(warm_start=True).fit(X, y)
-        learned, path_atoms = model._learned, model.path_.used.copy()
+        learned, path_atoms = model._settled.learned, model.path_.used.copy()
         for stop in ("max", "one-se", Loo(within=0.1), "auto"):
             model.set_params(stop=stop).fit(X, y)
-            assert model._learned is learned
+            assert model._settled.learned is learned
             np.testing.assert_array_equal(model.path_.used[: len(path_atoms)], path_atoms[: len(model.path_.used)])
             fresh = regressor(stop=stop).fit(X, y)
             np.testing.assert_allclose(model.predict(X), fresh.predict(X), rtol=1e-8, atol=1e-8)

@@ -107,7 +107,7 @@ class TestQuantiles:
     def test_where_atoms_were_learned_only_rows_held_back_count(self, some):
         X, y = some
         model = KernelPursuitRegressor(kernel="rbf", max_atoms=6, stop="max", random_state=0).fit(X, y)
-        held_back = model._learned.held_back
+        held_back = model._settled.learned.held_back
         assert held_back.sum() == int(0.2 * len(X))
         assert not held_back[model.center_indices_].any()
         k = model.n_atoms_

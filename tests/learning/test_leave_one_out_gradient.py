@@ -9,7 +9,7 @@ from scipy.optimize import OptimizeResult
 from kernelpursuit.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 from kernelpursuit.learning import model as model_module
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Target
-from kernelpursuit.learning.model import Model, descend
+from kernelpursuit.learning.model import SPREAD_OF_SCALES, Model, descend
 from kernelpursuit.losses import Huber, Logistic, Softmax
 from kernelpursuit.pursuit import Objective
 
@@ -197,7 +197,10 @@ class TestDescent:
         assert len(x) == len(seen["bounds"]) == (3 + 1 + 5 * 3 + 5 if moves else 3 + 1)
         value, slope = function(x)
         K = start.values(kernel.spec, Z)
-        assert value == pytest.approx(np.log(objective.error(K, start.alpha)), rel=1e-12)
+        logs = np.log(start.scales[start.scales > 0])
+        prior = 0.0 if moves else np.square((logs - logs.mean()) / SPREAD_OF_SCALES).sum()
+        n_judged = 1 / np.square(objective.target.judged).sum()
+        assert value == pytest.approx(np.log(objective.error(K, start.alpha)) + prior / n_judged, rel=1e-12)
         wanted, h = np.empty_like(x), 1e-6
         for i in range(len(x)):
             step = np.zeros_like(x)

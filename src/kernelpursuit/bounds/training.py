@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from kernelpursuit._validate import as_floats, check_finite
-from kernelpursuit.dictionary import Dictionary, as_dictionary
+from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.pursuit import check_weights, resolve_threads
 
 # Scratch for the values of the picked atoms on a tile of rows.
@@ -114,7 +114,7 @@ def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Return the problem that `model` was fitted to, or refuse in one sentence what the theory does not cover."""
     if not hasattr(model, "path_"):
         raise NotFittedError("model is not fitted; call its fit(X, y) first.")
-    penalty, alpha = fitted_with(model, "penalty"), fitted_with(model, "alpha")
+    penalty, alpha = fitted_with(model, "penalty"), model.alpha_
     if penalty != "rkhs":
         raise ValueError(f"penalty={penalty!r} does not lead to a Gaussian process; bounds are for penalty='rkhs'.")
     if not alpha > 0:
@@ -129,8 +129,8 @@ def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         raise ValueError("truncate is not covered by the bounds, which are for the sum of kernels; fit without it.")
     X, y = _check_arrays(model, X, y)
     s = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
-    kernel = fitted_with(model, "kernel")
-    atoms = as_dictionary(kernel).resolve(X, fitted_with(model, "gamma"), None if sample_weight is None else s)
+    kernel, settled = fitted_with(model, "kernel"), model._settled
+    atoms = settled.dictionary.resolve(X, settled.gamma, None if sample_weight is None else s)
     if not atoms.is_mercer:
         raise ValueError(f"kernel={kernel!r} is not known to be positive semidefinite; bounds are for Mercer kernels.")
     rows = atoms.training_rows

@@ -37,6 +37,11 @@ class Settled:
     learned: Learned | None = None
 
     @property
+    def kernel(self) -> Any:
+        """The kernel, with one gamma for each feature where those were learned; else what stands for the dictionary."""
+        return self.learned.kernel if self.learned is not None else getattr(self.dictionary, "kernel", self.dictionary)
+
+    @property
     def candidates_are_learned(self) -> bool:
         """Whether the dictionary has no other atoms than those that were learned."""
         return self.learned is not None and self.learned.atoms is not None
@@ -138,6 +143,17 @@ def _obstacle(estimator: Any, update: Update, X: Any) -> str | None:
     return None
 
 
+def _given_alpha(estimator: Any, loss: Loss | None) -> float | None:
+    """The penalty, or None where it is to be learned: of the squared loss, whose leave-one-out error is exact.
+
+    For other losses the error is an approximation around scores that are themselves a matter of the penalty, and was
+    measured to lead astray.
+    """
+    if not is_word(estimator.alpha, "auto"):
+        return check_number("alpha", estimator.alpha, low=0)
+    return None if loss is None else estimator._alpha
+
+
 def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int) -> Task:
     return Task(
         loss=loss,
@@ -146,7 +162,7 @@ def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int) -> Task:
         seed=seed,
         n_jobs=estimator.n_jobs,
         memory_budget=estimator.memory_budget,
-        alpha=None if is_word(estimator.alpha, "auto") else check_number("alpha", estimator.alpha, low=0),
+        alpha=_given_alpha(estimator, loss),
     )
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_flag
 from kernelpursuit.dictionary import Dictionary, Precomputed
-from kernelpursuit.estimators.automatic import is_word, settle
+from kernelpursuit.estimators.automatic import Settled, is_word, settle
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
@@ -23,7 +23,6 @@ from kernelpursuit.estimators.checks import (
     one_sentence,
     same_settings,
 )
-from kernelpursuit.learning import Learned
 from kernelpursuit.pursuit import (
     Measure,
     PursuitPath,
@@ -60,7 +59,7 @@ class BaseKernelPursuit(BaseEstimator):
     _dense: bool
     _limits: np.ndarray | None
     _n_steps: int
-    _learned: Learned | None
+    _settled: Settled
     _max_atoms: Any
     #: How often each row was seen, where its weight says something else.
     _counts: np.ndarray | None = None
@@ -121,7 +120,7 @@ class BaseKernelPursuit(BaseEstimator):
         fitted_on = self._fitted_with(X, y, weights, None if is_word(self.stop, "auto") else as_rule(self.stop))
         extend, seed, before = None, check_seed(self.random_state), None
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
-            seed, before = self._seed, self._learned
+            seed, before = self._seed, self._settled.learned
             # Atoms that were learned are as many as were asked for; others are picked one after the other.
             if before is None or before.atoms is None or same_settings(self._max_atoms, self.max_atoms):
                 extend = self.path_
@@ -168,9 +167,10 @@ class BaseKernelPursuit(BaseEstimator):
         self._limits = outcome.limits
         self._seed = seed
         self._fitted_on = fitted_on
-        self._learned = learned
+        self._settled = settled
         self._max_atoms = self.max_atoms
         self.alpha_ = settled.alpha
+        self.kernel_ = settled.kernel
         self.feature_scales_ = None if learned is None else learned.scales
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
@@ -217,7 +217,8 @@ class BaseKernelPursuit(BaseEstimator):
     @property
     def _rows_of_atoms(self) -> np.ndarray | None:
         """The training row that each atom comes from, where atoms were learned."""
-        return None if self._learned is None or self._learned.atoms is None else self._learned.rows
+        learned = self._settled.learned
+        return None if learned is None or learned.atoms is None else learned.rows
 
     def _set_weights(self, coef: np.ndarray, intercept: Any, fixed: np.ndarray) -> None:
         """Set the fitted weights, one row for each target."""

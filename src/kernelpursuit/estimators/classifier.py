@@ -330,7 +330,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             seed=check_seed(self.random_state),
             picks_atoms=False,
         )
-        self._learned, self.alpha_ = settled.learned, settled.alpha
+        self._settled, self.alpha_, self.kernel_ = settled, settled.alpha, settled.kernel
         self.feature_scales_ = None if settled.learned is None else settled.learned.scales
         return settled
 

@@ -16,6 +16,8 @@ SCALES = (1e-4, 1e2)
 # A smaller penalty lets weights grow so large that their digits cancel.
 ALPHAS = (1e-6, 1e4)
 FACTORS = (1e-2, 1e2)
+# Scales of features differ by factors of about e to this power, as far as is known before rows are seen.
+SPREAD_OF_SCALES = 0.5
 # What a search is told where there is no error, since the kernel values are singular.
 WORST = 1e10
 
@@ -91,6 +93,17 @@ class _Packing:
             found = replace(found, centers=centers, factors=np.exp(rest[1]))
         return found
 
+    def doubt(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """How unlikely scales are before rows are seen: minus the log-likelihood, and its derivative by their logs.
+
+        Nothing where atoms move, whose rows have said what there is to say of scales.
+        """
+        if self.moves:
+            return 0.0, np.zeros(self.sizes[0])
+        logs = x[: self.sizes[0]]
+        away = (logs - logs.mean()) / SPREAD_OF_SCALES
+        return 0.5 * float(away @ away), away / SPREAD_OF_SCALES
+
     def gradient(
         self, model: Model, by_scale: np.ndarray, by_alpha: float, by_center: np.ndarray, by_factor: np.ndarray
     ) -> np.ndarray:
@@ -114,11 +127,14 @@ def descend(
 ) -> Descent:
     """Lower an objective by L-BFGS over scales and penalty, and where it `moves`, over centres and factors as well.
 
-    What is lowered of a squared error is its logarithm; other losses may be below zero, and are taken relative to the
-    start. So the units of the targets do not matter. A penalty that is given stays as it is.
+    Features are taken to be alike until rows say otherwise: beside the error, as a log-likelihood, stands a log-normal
+    prior of the scales. What is lowered of a squared error is its logarithm; other losses may be below zero, and are
+    taken relative to the start. So the units of the targets do not matter. A penalty that is given stays as it is.
     """
     packing = _Packing(start, moves)
     squared, unit = objective.target.loss is None, np.nan
+    n_judged = 1.0 / float(np.square(objective.target.judged).sum())
+    errors: list[tuple[float, float]] = []
 
     def look(x: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal unit
@@ -132,10 +148,16 @@ def descend(
             spec, centers, rows, G, factors=model.factors, n_threads=n_threads
         )
         gradient = packing.gradient(model, by_scale, 0.0 if penalty_is_given else by_alpha, by_center, by_factor)
+        doubt, by_scales = packing.doubt(x)
         if squared:
-            return float(np.log(error)), gradient / error
-        unit = (abs(error) or 1.0) if np.isnan(unit) else unit
-        return error / unit, gradient / unit
+            # Twice the negative log-likelihood a row is the logarithm of the squared error.
+            value, gradient, share = float(np.log(error)), gradient / error, 2.0 / n_judged
+        else:
+            unit = (abs(error) or 1.0) if np.isnan(unit) else unit
+            value, gradient, share = error / unit, gradient / unit, 1.0 / n_judged
+        gradient[: len(by_scales)] += share * by_scales
+        errors.append((value + share * doubt, error))
+        return errors[-1][0], gradient
 
     options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20}
     found = minimize(look, packing.vector(), jac=True, method="L-BFGS-B", bounds=packing.bounds(), options=options)
@@ -144,4 +166,4 @@ def descend(
     model = packing.model(found.x)
     if penalty_is_given:
         model = replace(model, alpha=start.alpha)
-    return Descent(model, float(np.exp(found.fun) if squared else found.fun * unit), int(found.nfev))
+    return Descent(model, min(errors)[1], int(found.nfev))

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelpursuit.dictionary import Precomputed, as_dictionary
+from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.plotting.parts import (
     BLUE,
     ORANGE,
@@ -104,7 +104,7 @@ class FitDisplay:
 
         rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
         n_features = rows.shape[1]
-        drawable = n_features <= 2 and not isinstance(as_dictionary(kernel_model(estimator).kernel), Precomputed)
+        drawable = n_features <= 2 and not isinstance(kernel_model(estimator)._path_atoms, Precomputed)
         display = cls(
             X=rows,
             y=pick(y),
