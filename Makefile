@@ -73,6 +73,6 @@ reproduce-full: setup
 reproduce-variants: setup
 	$(BIN)/python -m reproduce --variants
 
-# What `make reproduce` has done took hours, and stays.
+# What `make reproduce` and `make bench-defaults` have done took hours, and stays.
 clean:
-	rm -rf $(VENV) build dist $(filter-out out/reproduce, $(wildcard out/*))
+	rm -rf $(VENV) build dist $(filter-out out/reproduce out/bench-defaults.jsonl, $(wildcard out/*))

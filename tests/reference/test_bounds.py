@@ -4,6 +4,7 @@ Zhang's section 3 to 6 in explicit vectors: rows x_i of a matrix, w a vector, hi
 """
 
 import tracemalloc
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -637,7 +638,8 @@ def test_models_that_are_no_sparse_gaussian_process_are_refused(function, settin
 def test_a_kernel_that_is_not_mercer_is_refused():
     X, y = make_chirp(40)
     model = fitted(X, y, max_atoms=3)
-    model._fitted_on["kernel"] = "sigmoid"  # which no fit with this penalty would have taken
+    # Which no fit with this penalty would have taken.
+    model._settled = replace(model._settled, dictionary=KernelAtoms("sigmoid"))
     with pytest.raises(ValueError, match="Mercer"):
         certificate(model, X, y)
 

@@ -33,17 +33,19 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     Parameters
     ----------
-    kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty
+    kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty, refine
         As for `KernelPursuitRegressor`. With a loss other than "squared", `selection="gain"` goes by the weighted
         square that equals the loss around the last refit, and `update="orthogonal"` refits all weights to the loss
         every few steps; see `kernelpursuit.updates`.
-    alpha : float, default=0.1
-        Strength of the penalty. Labels say less than numbers: with few rows or much noise, larger values give better
-        probabilities; where classes hardly overlap, smaller ones make fewer errors with as many atoms.
-    stop : str or StoppingRule, default="loo"
-        How many atoms to keep: those with the least leave-one-out loss ("loo"), or the fewest within one standard
-        error of it ("one-se"); those that put the fewest rows in a wrong class, each left out ("loo-error"); the least
-        loss on held-out rows ("validation") or over folds ("cv"), or the fewest errors there by
+    alpha : float or "auto", default="auto"
+        Strength of the penalty; "auto" is 0.1, and with `loss="squared"` it is learned beside gamma. Labels say less
+        than numbers: with few rows or much noise, larger values give better probabilities; where classes hardly
+        overlap, smaller ones make fewer errors with as many atoms.
+    stop : str or StoppingRule, default="auto"
+        How many atoms to keep. "auto" is the fewest whose leave-one-out loss is within 1 % of the least where atoms are
+        learned, and else "loo". Others are: those with the least leave-one-out loss ("loo"), or the fewest within one
+        standard error of it ("one-se"); those that put the fewest rows in a wrong class, each left out ("loo-error");
+        the least loss on held-out rows ("validation") or over folds ("cv"), or the fewest errors there by
         `stopping.Validation(of="error")`; or all ("max"). With `loss="squared"`, every rule of the regressor will do.
     loss : str or Loss, default="log"
         What is minimised, summed over rows. "log" is the log-likelihood, by "logistic" for two classes and "softmax"
@@ -69,7 +71,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     centers_ : array of shape (n_atoms_, n_features)
         Centres of the kept atoms; NaN for an atom that has none.
     center_indices_ : array of shape (n_atoms_,)
-        Number of each kept atom in the dictionary: the training row, or the column of a precomputed X.
+        Number of each kept atom in the dictionary: the training row, or the column of a precomputed X. Where atoms
+        were refined, the training row that each started from.
+    kernel_, alpha_, feature_scales_
+        As for `KernelPursuitRegressor`; with `multi_class="ovr"`, shared by all classes.
     coef_ : array of shape (n_scores, n_atoms_)
         Weights; two classes have one score, that of the second, or with `loss="softmax"` one each.
     intercept_ : array of shape (n_scores,)
@@ -108,11 +113,9 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
     >>> from kernelpursuit import KernelPursuitClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = make_pipeline(StandardScaler(), KernelPursuitClassifier(max_atoms=20)).fit(X, y)
+    >>> model = KernelPursuitClassifier(max_atoms=20, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.97)
     True
     >>> model.predict_proba(X[:2]).shape

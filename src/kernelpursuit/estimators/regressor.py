@@ -20,21 +20,27 @@ from kernelpursuit.pursuit import check_weights
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
     """Sparse kernel regression by greedy selection of atoms.
 
-    The model is `f(x) = intercept + sum_j coef_j k(x, center_j)` with a few dozen centres. They are picked one at a
-    time to lower `sum_i s_i (y_i - f(x_i))² + w' L w` most; the number of them is set by `stop`, up to `max_atoms`.
+    The model is `f(x) = intercept + sum_j coef_j k(x, center_j)` with a few dozen or hundred centres. They are picked
+    one at a time to lower `sum_i s_i (y_i - f(x_i))² + w' L w` most; the number of them is set by `stop`, up to
+    `max_atoms`. By default, kernel, feature scales, penalty and atoms are learned from samples of the rows, in whatever
+    units those are; with a `gamma` of your own, nothing is learned beforehand.
 
     Parameters
     ----------
-    kernel : str, Kernel, callable, list of these, "precomputed" or Dictionary, default="rbf"
-        The functions that the model may be a sum of. A name ("rbf", "laplacian", "matern12", "matern32", "matern52",
-        "rational_quadratic", "polynomial", "linear", "sigmoid"), a kernel object or a callable `f(X, C)` stands for
-        that kernel at every training row; a list, for each of its members there; "precomputed", for the columns of
-        X, of any number; and a `kernelpursuit.dictionary` object for anything else.
-    gamma : float, array of shape (n_features,) or "scale", default="scale"
+    kernel : str, Kernel, callable, list of these, "precomputed" or Dictionary, default="auto"
+        The functions that the model may be a sum of. "auto" is Matern 5/2, Gaussian or Matern 3/2, whichever has the
+        least leave-one-out error, or with a `gamma` of your own, Gaussian. A name ("rbf", "laplacian", "matern12",
+        "matern32", "matern52", "rational_quadratic", "polynomial", "linear", "sigmoid"), a kernel object or a callable
+        `f(X, C)` stands for that kernel at every training row; a list, for each of its members there; "precomputed",
+        for the columns of X, of any number; and a `kernelpursuit.dictionary` object for anything else.
+    gamma : "learn", "scale", float or array of shape (n_features,), default="learn"
         Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel that has none of
-        its own. "scale" is `1 / (n_features * X.var())`, so standardise X first where features differ in unit.
-    max_atoms : int, default=200
-        Most steps on the path, of one atom each.
+        its own. "learn" finds one for each by gradient steps on the leave-one-out error, and picks the atoms on a
+        sample of the rows; it is for one kernel of `x - c` (else it is "scale"), dense rows, and the defaults of
+        `selection`, `update`, `exchange`, `candidates` and `penalty`. "scale" is `1 / (n_features * X.var())`, so
+        standardise X first where features differ in unit.
+    max_atoms : int or "auto", default="auto"
+        Most steps on the path, of one atom each; "auto" is 512 where atoms are learned, and else 200.
     selection : {"gain", "correlation", "residual", "random"}, default="gain"
         How the next atom is picked: by exactly what the cost drops by when it is added and all weights are refitted;
         by correlation with what is left; at the row with the largest residual; or at random.
@@ -52,18 +58,25 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         `L = alpha I`; `L = n alpha K`; no L, but `K + alpha I` in place of K; alpha times the squared weights of the
         atoms orthogonalised one after the other (Hagiwara's regularised orthogonal least squares); or nothing. The
         intercept is never penalised.
-    alpha : float, default=1e-3
-        Strength of the penalty; of no effect with `penalty=None`.
-    stop : str or StoppingRule, default="loo"
-        How many atoms to keep: as many as give the least leave-one-out error ("loo"); the fewest within one standard
-        error of that ("one-se"); the least of a criterion ("mdl", "aic", "fpe", "hdaic", "tr1"), of the error on
-        held-out rows ("validation") or over folds ("cv"); until steps look like noise ("tcr", "tr3", "tr4"), or the
-        residual is small ("tol", "tr2"); a number that grows with the rows ("ptr"); or `max_atoms` ("max"). Rules
-        join with `|`; `kernelpursuit.stopping` has them as objects. `select` applies another rule after the fit.
+    alpha : float or "auto", default="auto"
+        Strength of the penalty; of no effect with `penalty=None`. "auto" is learned with `gamma="learn"` under the
+        squared loss, and else 1e-3.
+    stop : str or StoppingRule, default="auto"
+        How many atoms to keep. "auto" is `stopping.Loo(within=0.01)` where atoms are learned: the fewest whose
+        leave-one-out error is within 1 % of the least; and else "loo". Others are: as many as give the least
+        leave-one-out error ("loo"); the fewest within one standard error of that ("one-se"); the least of a criterion
+        ("mdl", "aic", "fpe", "hdaic", "tr1"), of the error on held-out rows ("validation") or over folds ("cv"); until
+        steps look like noise ("tcr", "tr3", "tr4"), or the residual is small ("tol", "tr2"); a number that grows with
+        the rows ("ptr"); or `max_atoms` ("max"). Rules join with `|`; `kernelpursuit.stopping` has them as objects.
+        `select` applies another rule after the fit.
     loss : str or Loss, default="squared"
         What is minimised, summed over rows, in place of the squared error: "huber" for targets with outliers,
         "quantile" for a quantile or, by `losses.Quantile(q=0.9)`, another one than the median, "poisson" for counts,
         or an object of `kernelpursuit.losses`. `predict` returns the mean that the scores stand for.
+    refine : bool or "auto", default="auto"
+        Whether atoms are moved after they were picked: their centres, one width for each, and the feature scales, by
+        the gradient of the cost on samples of the rows, for as long as rows that are held back gain from it. "auto"
+        tries that with `gamma="learn"` from 5,000 rows on, below which it was measured not to pay.
     fit_intercept : bool, default=True
         Whether to fit a constant.
     truncate : float, "auto" or None, default=None
@@ -76,18 +89,28 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Whether `fit` goes on from the path of the last fit where only `max_atoms` or `stop` have changed since. It
         saves time and never changes the result: where anything else changed, `fit` starts from scratch.
     random_state : int, RandomState instance or None, default=None
-        Used by `selection="random"`, by drawn candidates, and to hold out rows or deal them to folds.
+        Used for the samples that are learned from, by `selection="random"`, by drawn candidates, and to hold out rows
+        or deal them to folds.
     n_jobs : int, optional
         Threads; None or -1 for all. A process forked from this one uses one.
     verbose : bool, default=False
-        Whether to show progress on stderr once two seconds have passed.
+        Whether to say on stderr what will be learned and about how long it will take, and show progress once two
+        seconds have passed.
 
     Attributes
     ----------
     centers_ : array of shape (n_atoms_, n_features)
         Centres of the kept atoms; NaN for an atom that has none.
     center_indices_ : array of shape (n_atoms_,)
-        Number of each kept atom in the dictionary: the training row, or the column of a precomputed X.
+        Number of each kept atom in the dictionary: the training row, or the column of a precomputed X. Where atoms
+        were refined, the training row that each started from.
+    kernel_ : Kernel or Dictionary
+        The kernel, with one gamma for each feature where those were learned; else what `kernel` stands for.
+    alpha_ : float
+        The penalty.
+    feature_scales_ : array of shape (n_features,) or None
+        How fast the model varies with each feature, in units of its standard deviation: 0 for one that has no say.
+        None where nothing was learned.
     coef_ : array of shape (n_atoms_,) or (n_targets, n_atoms_)
         Weights.
     intercept_ : float or array of shape (n_targets,)
@@ -132,9 +155,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     >>> from sklearn.datasets import load_diabetes
     >>> from kernelpursuit import KernelPursuitRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = KernelPursuitRegressor(max_atoms=50).fit(X, y)
-    >>> model.predict(X[:2]).shape
-    (2,)
+    >>> model = KernelPursuitRegressor(random_state=0).fit(X, y)
+    >>> lower, upper = model.predict_interval(X, coverage=0.9)
+    >>> model.feature_scales_.shape
+    (10,)
     >>> model.at(5).n_atoms_
     5
     """

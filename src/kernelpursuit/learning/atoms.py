@@ -53,6 +53,12 @@ class Picked:
         scores = self.weights[n_fixed:].T @ self.model.values(kernel.spec, Z, task.n_threads)
         return scores + self.weights[:n_fixed].sum(axis=0)[:, None]
 
+    def first(self, n_atoms: int) -> Picked:
+        """The first atoms alone; their weights, which the squared loss does not ask for, are those of all."""
+        model = replace(self.model, centers=self.model.centers[:n_atoms], factors=self.model.factors[:n_atoms])
+        n_fixed = len(self.weights) - len(self.rows)
+        return Picked(model, self.rows[:n_atoms], self.weights[: n_fixed + n_atoms])
+
     def moved(self, kernel: Kernel, model: Model, rows: Rows, task: Task) -> Picked:
         """The same atoms moved, and under another loss than the squared one, with weights that fit them.
 

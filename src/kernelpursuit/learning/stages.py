@@ -26,6 +26,7 @@ OUT = 3e-3
 # Another kernel is taken where it lowers the error by this part, and several widths likewise.
 BETTER = 0.01
 WIDTHS = (1.0, 4.0, 16.0)
+TRIAL_ATOMS = 128
 # Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 
@@ -160,17 +161,28 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
 
 
 def _in_several_widths(kernel: Kernel, picked: Picked, sample: Rows, judge: Judge, plan: AtomsPlan) -> Picked:
-    """Atoms in one width, or where the rows that are held back gain from it, in several: as many, at fewer rows."""
-    several = pick(
-        kernel,
-        picked.model,
-        sample,
-        judge.task,
-        max_atoms=plan.n_atoms,
-        n_candidates=-(-min(plan.n_candidates, len(sample)) // len(WIDTHS)),
-        factors=WIDTHS,
-    )
-    return several if judge.error(several, sample) < judge.error(picked, sample) * (1 - BETTER) else picked
+    """Atoms in one width, or where the rows that are held back gain from it, in several: as many, at fewer rows.
+
+    A few atoms tell: the first of those in one width are what a shorter path would have picked.
+    """
+
+    def in_widths(n_atoms: int) -> Picked:
+        n_candidates = -(-min(plan.n_candidates, len(sample)) // len(WIDTHS))
+        return pick(
+            kernel,
+            picked.model,
+            sample,
+            judge.task,
+            max_atoms=n_atoms,
+            n_candidates=n_candidates,
+            factors=WIDTHS,
+        )
+
+    few = min(TRIAL_ATOMS, len(picked.rows))
+    first = picked.first(few)
+    first = first.moved(kernel, first.model, sample, judge.task)
+    gained = judge.error(in_widths(few), sample) < judge.error(first, sample) * (1 - BETTER)
+    return in_widths(plan.n_atoms) if gained else picked
 
 
 def _with_best_penalty(kernel: Kernel, picked: Picked, sample: Rows, held_back: Rows, task: Task) -> Picked:
