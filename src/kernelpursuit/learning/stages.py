@@ -121,17 +121,17 @@ def _in_units(y: np.ndarray, task: Task) -> np.ndarray:
 
 
 def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: ScalesPlan) -> tuple[Kernel, Scales]:
-    """Learn scales for the first kernel, and from there for the others; all see the same samples."""
-    kernel, best = (
-        kernels[0],
-        learn_scales(kernels[0], first_model(rows.Z, task.alpha), rows, task, plan, _generator(task, SCALES)),
-    )
-    for other in kernels[1:]:
-        short = replace(plan, n_rounds=max(1, plan.n_rounds // 2))
-        found = learn_scales(other, best.model, rows, task, short, _generator(task, SCALES))
-        if found.error < best.error * (1 - BETTER):
-            kernel, best = other, found
-    return kernel, best
+    """Learn scales for the first kernel; from there each has one more round, on one sample, and the best is taken."""
+    start = first_model(rows.Z, task.alpha)
+    first = learn_scales(kernels[0], start, rows, task, plan, _generator(task, SCALES))
+    if len(kernels) == 1:
+        return kernels[0], first
+    once = replace(plan, n_rounds=1)
+    tried = [learn_scales(kernel, first.model, rows, task, once, _generator(task, SCALES)) for kernel in kernels]
+    best = int(np.argmin([found.error for found in tried]))
+    if tried[best].error < tried[0].error * (1 - BETTER):
+        return kernels[best], tried[best]
+    return kernels[0], first
 
 
 def _without_idle_features(model: Model) -> Model:
