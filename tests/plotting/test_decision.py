@@ -22,13 +22,6 @@ from kernelpursuit.plotting import DecisionDisplay
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
-@pytest.fixture(autouse=True)
-def _no_window():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def moons():
     X, y = make_moons(80, noise=0.2, random_state=0)

@@ -22,13 +22,6 @@ from kernelpursuit.plotting import FitDisplay, PathDisplay
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
-@pytest.fixture(autouse=True)
-def _no_window():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def chirp():
     X, y = make_chirp(150)

@@ -21,13 +21,6 @@ plt = pytest.importorskip("matplotlib.pyplot")
 NAMES = ["idle", "fast", "slow"]
 
 
-@pytest.fixture(autouse=True)
-def _no_window():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def rows():
     """One constant feature, one that matters much, one that matters less; each in a unit of its own."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelpursuit._validate import check_flag, check_number
+from kernelpursuit._validate import check_flag, check_number, check_verbose
 from kernelpursuit.dictionary import Dictionary, KernelAtoms, as_dictionary
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52, resolve_gamma
-from kernelpursuit.learning import Learned, Plan, Task, enough_rows, learn, make_plan
+from kernelpursuit.learning import Distinct, Learned, Task, learn, make_plan
 from kernelpursuit.losses import Loss
 from kernelpursuit.stopping import Loo, StoppingRule, as_rule
 from kernelpursuit.updates import Orthogonal, Update
@@ -73,37 +73,44 @@ def settle(
     """
     kernels, refine = _kernels(estimator.kernel), _check_refine(estimator.refine)
     learns_gamma = is_word(estimator.gamma, "learn")
-    obstacle = _obstacle(estimator, update, X)
+    obstacle = _obstacle(estimator, kernels, update, X)
     against = obstacle if picks_atoms else "multi_class='ovr'"
     if refine is True and against is not None:
         raise ValueError(f"refine=True does not go with {against}; leave refine at 'auto', or change that.")
     learned = before
-    if learned is None and obstacle is None and (learns_gamma or refine is True) and enough_rows(X, y, weights):
+    if learned is None and obstacle is None and (learns_gamma or refine is True):
         assert kernels is not None
         task = _task(estimator, loss, classes, seed)
         learned = _learn(estimator, X, y, weights, kernels, task, atoms=picks_atoms, refine=refine)
     has_atoms = learned is not None and learned.atoms is not None
     dictionary: Dictionary
     if learned is None:
-        dictionary = as_dictionary("rbf" if is_word(estimator.kernel, "auto") else estimator.kernel)
+        dictionary = given_dictionary(estimator.kernel)
     else:
         dictionary = learned.atoms if learned.atoms is not None else KernelAtoms(learned.kernel)
     alpha: Any = estimator.alpha
     if is_word(alpha, "auto"):
-        alpha = learned.alpha if learned is not None and is_word(estimator.penalty, "ridge") else estimator._alpha
+        alpha = estimator._alpha if learned is None else learned.alpha
     gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
-    max_atoms = _max_atoms(estimator.max_atoms, has_atoms)
-    return Settled(dictionary, gamma, alpha, max_atoms, _rule(estimator, has_atoms), learned)
+    max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms)
+    return Settled(dictionary, gamma, alpha, max_atoms, rule, learned)
 
 
-def _rule(estimator: Any, has_atoms: bool) -> StoppingRule:
-    if not is_word(estimator.stop, "auto"):
-        return as_rule(estimator.stop)
+def given_dictionary(kernel: Any) -> Dictionary:
+    """The dictionary that `kernel` stands for where nothing is learned: "auto" is the Gaussian kernel."""
+    return as_dictionary("rbf" if is_word(kernel, "auto") else kernel)
+
+
+def chosen_rule(stop: Any, has_atoms: bool) -> StoppingRule:
+    """The rule that `stop` stands for, with atoms that are learned or of a dictionary."""
+    if not is_word(stop, "auto"):
+        return as_rule(stop)
     return Loo(within=WITHIN) if has_atoms else Loo()
 
 
-def _max_atoms(given: Any, has_atoms: bool) -> int:
-    return (MOST_LEARNED if has_atoms else MOST_PICKED) if is_word(given, "auto") else given
+def most_atoms(max_atoms: Any, has_atoms: bool) -> int:
+    """The number that `max_atoms` stands for, of atoms that are learned or of a dictionary; not yet checked."""
+    return (MOST_LEARNED if has_atoms else MOST_PICKED) if is_word(max_atoms, "auto") else max_atoms
 
 
 def _check_refine(refine: Any) -> bool | str:
@@ -124,9 +131,9 @@ def _kernels(kernel: Any) -> tuple[Kernel, ...] | None:
     return (found.kernel,) if found.kernel.is_stationary else None
 
 
-def _obstacle(estimator: Any, update: Update, X: Any) -> str | None:
+def _obstacle(estimator: Any, kernels: tuple[Kernel, ...] | None, update: Update, X: Any) -> str | None:
     """The setting with which nothing can be learned, or None."""
-    if _kernels(estimator.kernel) is None:
+    if kernels is None:
         return f"kernel={estimator.kernel!r}"
     if sp.issparse(X):
         return "a sparse X"
@@ -176,20 +183,19 @@ def _learn(
     *,
     atoms: bool,
     refine: bool | str,
-) -> Learned:
-    """Plan what is to be learned, say so, and learn it."""
-    max_atoms = check_number("max_atoms", _max_atoms(estimator.max_atoms, atoms), low=1, integer=True)
+) -> Learned | None:
+    """Plan what is to be learned, say so, and learn it; None where too few rows differ."""
+    max_atoms = check_number("max_atoms", most_atoms(estimator.max_atoms, atoms), low=1, integer=True)
+    distinct = Distinct.of(X, y, weights)
+    if not distinct.are_enough(X):
+        return None
     gamma = None
     if not is_word(estimator.gamma, "learn"):
         kernels = kernels if len(kernels) == 1 else (RBF(),)
         gamma = np.broadcast_to(resolve_gamma(estimator.gamma, X, weights), X.shape[1])
-
-    def announced(n_rows: int, n_features: int) -> Plan:
-        n_kernels = len(kernels) if gamma is None else 0
-        plan = make_plan(n_rows, n_features, n_kernels, max_atoms=max_atoms, picks_atoms=atoms, refine=refine)
-        if estimator.verbose:
-            sys.stderr.write(f"kernelpursuit: {plan}\n")
-            sys.stderr.flush()
-        return plan
-
-    return learn(X, y, weights, kernels, task, announced, gamma)
+    n_kernels = len(kernels) if gamma is None else 0
+    plan = make_plan(len(distinct), X.shape[1], n_kernels, max_atoms=max_atoms, picks_atoms=atoms, refine=refine)
+    if check_verbose(estimator.verbose):
+        sys.stderr.write(f"kernelpursuit: {plan}\n")
+        sys.stderr.flush()
+    return learn(X, y, distinct, kernels, task, plan, gamma)

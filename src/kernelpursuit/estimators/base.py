@@ -167,15 +167,19 @@ class BaseKernelPursuit(BaseEstimator):
         self._limits = outcome.limits
         self._seed = seed
         self._fitted_on = fitted_on
-        self._settled = settled
         self._max_atoms = self.max_atoms
-        self.alpha_ = settled.alpha
-        self.kernel_ = settled.kernel
-        self.feature_scales_ = None if learned is None else learned.scales
+        self._set_settled(settled)
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
         self._dense = outcome.dense
         return self._keep(outcome.n_kept, outcome.reason)
+
+    def _set_settled(self, settled: Settled) -> None:
+        """Set the fitted attributes that say what was settled before the loop ran."""
+        self._settled = settled
+        self.alpha_ = settled.alpha
+        self.kernel_ = settled.kernel
+        self.feature_scales_ = None if settled.learned is None else settled.learned.scales
 
     def _fitted_with(
         self, X: Any, y: np.ndarray, weights: np.ndarray | None, rule: StoppingRule | None

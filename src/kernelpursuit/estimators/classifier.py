@@ -333,8 +333,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             seed=check_seed(self.random_state),
             picks_atoms=False,
         )
-        self._settled, self.alpha_, self.kernel_ = settled, settled.alpha, settled.kernel
-        self.feature_scales_ = None if settled.learned is None else settled.learned.scales
+        self._set_settled(settled)
         return settled
 
     @staticmethod

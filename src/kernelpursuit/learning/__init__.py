@@ -12,7 +12,7 @@ stages         all of it in turn
 
 from kernelpursuit.learning.atoms import Task
 from kernelpursuit.learning.plan import Plan, make_plan
-from kernelpursuit.learning.sample import enough_rows
+from kernelpursuit.learning.sample import Distinct
 from kernelpursuit.learning.stages import Learned, learn
 
-__all__ = ["Learned", "Plan", "Task", "enough_rows", "learn", "make_plan"]
+__all__ = ["Distinct", "Learned", "Plan", "Task", "learn", "make_plan"]

@@ -49,10 +49,10 @@ class Plan:
     """All stages; those that are None are left out.
 
     n_held_back  rows that no atom is picked from
-    n_rows, n_features, n_kernels   of the data, and kernels to choose from
+    n_rows, n_features, n_kernels   of the data, and kernels to choose from, none where scales are given
     """
 
-    scales: ScalesPlan
+    scales: ScalesPlan | None
     atoms: AtomsPlan | None
     refine: RefinePlan | None
     n_held_back: int
@@ -62,13 +62,14 @@ class Plan:
 
     def seconds(self) -> float:
         """About how long learning and the fit of the atoms that it finds will take on this machine."""
-        flops = 0.0
-        scales = self.scales
-        size = min(scales.n_rows, self.n_rows)
-        look = _look(size, scales.n_atoms, self.n_features)
-        picks = 4.0 * scales.n_atoms * size / 2 * min(scales.n_candidates, size / 2)
-        rounds = scales.n_rounds * (1 + 0.5 * (self.n_kernels - 1))
-        flops += rounds * (scales.n_steps * look + picks)
+        flops, scales = 0.0, self.scales
+        if scales is not None:
+            size = min(scales.n_rows, self.n_rows)
+            look = _look(size, scales.n_atoms, self.n_features)
+            picks = 4.0 * scales.n_atoms * size / 2 * min(scales.n_candidates, size / 2)
+            # Where there is a choice, every kernel has one more round.
+            rounds = scales.n_rounds + (self.n_kernels if self.n_kernels > 1 else 0)
+            flops += rounds * (scales.n_steps * look + picks)
         if self.atoms is not None:
             k, size = self.atoms.n_atoms, min(self.atoms.n_rows, self.n_rows)
             flops += 4.0 * k * size * (min(self.atoms.n_candidates, size) + k) + 8.0 * self.n_rows * k * k
@@ -79,8 +80,10 @@ class Plan:
 
     def __str__(self) -> str:
         """Say in one line what will be done."""
-        seen = min(self.scales.n_rows, self.n_rows)
-        words = [f"learning the scales of {self.n_features} features on {seen} of {self.n_rows} rows"]
+        words = []
+        if self.scales is not None:
+            seen = min(self.scales.n_rows, self.n_rows)
+            words.append(f"learning the scales of {self.n_features} features on {seen} of {self.n_rows} rows")
         if self.atoms is not None:
             words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, self.n_rows)}")
         if self.refine is not None:
@@ -98,7 +101,7 @@ def make_plan(
         atoms = AtomsPlan(max(1, min(max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM)))
     wanted = refine if isinstance(refine, bool) else n_rows >= REFINED_FROM
     return Plan(
-        scales=ScalesPlan(),
+        scales=ScalesPlan() if n_kernels else None,
         atoms=atoms,
         refine=RefinePlan() if picks_atoms and wanted else None,
         n_held_back=n_held_back,

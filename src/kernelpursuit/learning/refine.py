@@ -1,9 +1,8 @@
 """Atoms moved to where they serve best: centres, one width each, and feature scales, by gradient.
 
 What is lowered is the penalised cost of a sample that has many times more rows than the model has atoms, a fresh one
-each round; what decides is the leave-one-out error of rows that are held back. Measured at equal time, lowering the
-leave-one-out error itself got a tenth as far: its derivative takes six times the work, for a correction that hardly
-matters with that many rows.
+each round; what decides is the leave-one-out error of rows that are held back. The derivative of that error itself
+would take six times the work, for a correction that hardly matters with that many rows.
 """
 
 from __future__ import annotations

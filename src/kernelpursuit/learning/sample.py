@@ -95,11 +95,9 @@ class Distinct:
         """How many they are."""
         return len(self.first)
 
-
-def enough_rows(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> bool:
-    """Whether enough rows differ, and in their features."""
-    distinct = Distinct.of(X, y, weights)
-    return len(distinct) >= FEWEST_ROWS and bool((X[distinct.first] != X[distinct.first[0]]).any())
+    def are_enough(self, X: np.ndarray) -> bool:
+        """Whether enough of them differ, and in their features, for something to be learned."""
+        return len(self) >= FEWEST_ROWS and bool((X[self.first] != X[self.first[0]]).any())
 
 
 def joined(first: Rows, second: Rows) -> Rows:

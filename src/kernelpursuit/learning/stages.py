@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,10 +56,10 @@ class Learned:
 def learn(
     X: np.ndarray,
     y: np.ndarray,
-    weights: np.ndarray | None,
+    distinct: Distinct,
     kernels: Sequence[Kernel],
     task: Task,
-    make_plan: Callable[[int, int], Plan],
+    plan: Plan,
     gamma: np.ndarray | None = None,
 ) -> Learned:
     """Learn scales and penalty, and atoms where the plan has some.
@@ -70,19 +70,17 @@ def learn(
         Dense rows.
     y : array of shape (n_rows, n_targets)
         Targets as the loss takes them.
-    weights : array of shape (n_rows,), optional
-        Weights of the rows; those of weight 0 are not looked at.
+    distinct : Distinct
+        Which rows differ, and their weights.
     kernels : list of Kernel
         Kernels to choose from, the first of them where others are not better.
     task : Task
         The loss, and how the loop is to run.
-    make_plan : callable
-        Says how much each stage looks at, for so many rows that differ and features.
+    plan : Plan
+        How much each stage looks at.
     gamma : array of shape (n_features,), optional
         Inverse widths of the features, where those are not to be learned.
     """
-    distinct = Distinct.of(X, y, weights)
-    plan = make_plan(len(distinct), X.shape[1])
     shuffled = _generator(task, SHUFFLE).permutation(len(distinct))
     order = distinct.first[shuffled]
     standard = Standard.of(X[distinct.first], distinct.weights)
@@ -91,6 +89,7 @@ def learn(
         task.loss.check_targets(rows.y)
         task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
     if gamma is None:
+        assert plan.scales is not None
         # Samples are small: threads of the BLAS would wait for each other, at the expense of the native core.
         with one_blas_thread():
             kernel, scales = _choose_kernel(kernels, rows, task, plan.scales)

@@ -1,4 +1,4 @@
-"""Progress on stderr for fits that take longer than a moment."""
+"""Progress on stderr for work that takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -8,35 +8,36 @@ from typing import Any
 
 QUIET_SECONDS = 2.0
 SECONDS_BETWEEN = 0.5
+SECONDS_BETWEEN_LINES = 10.0
 
 
-class Progress:
-    """Writes one line that renews itself, from two seconds after the start on.
+class ProgressLine:
+    """One line that renews itself, from two seconds after the start on.
 
     On a terminal the line is overwritten; elsewhere (a log file) a new one is written every ten seconds.
     """
 
-    def __init__(self, max_atoms: int, enabled: bool):
-        self.max_atoms = max_atoms
+    def __init__(self, enabled: bool):
         self.enabled = enabled
         self.started = time.monotonic()
         self._next = self.started + QUIET_SECONDS
         self._shown = False
 
-    def step(self, path: Any) -> None:
-        """Show where the path is, if it is time to."""
-        now = time.monotonic()
-        if not self.enabled or now < self._next:
-            return
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to show where the work is."""
+        return self.enabled and time.monotonic() >= self._next
+
+    def show(self, words: str) -> None:
+        """Write the line."""
         terminal = sys.stderr.isatty()
-        self._next = now + (SECONDS_BETWEEN if terminal else 10.0)
-        elapsed, k = now - self.started, path.n_steps
-        relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
-        left = elapsed / max(k, 1) * (self.max_atoms - k)
-        line = (
-            f"kernelpursuit: {k} of at most {self.max_atoms} atoms, relative residual {relative:.4f}, "
-            f"{elapsed:.0f} s, up to {left:.0f} s left"
-        )
+        self._next = time.monotonic() + (SECONDS_BETWEEN if terminal else SECONDS_BETWEEN_LINES)
+        line = f"kernelpursuit: {words}"
         sys.stderr.write(f"\r{line:<100}" if terminal else line + "\n")
         sys.stderr.flush()
         self._shown = terminal
@@ -46,3 +47,23 @@ class Progress:
         if self._shown:
             sys.stderr.write("\n")
             sys.stderr.flush()
+
+
+class Progress(ProgressLine):
+    """Where a path is."""
+
+    def __init__(self, max_atoms: int, enabled: bool):
+        super().__init__(enabled)
+        self.max_atoms = max_atoms
+
+    def step(self, path: Any) -> None:
+        """Show where the path is, if it is time to."""
+        if not self.is_due:
+            return
+        elapsed, k = self.elapsed, path.n_steps
+        relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
+        left = elapsed / max(k, 1) * (self.max_atoms - k)
+        self.show(
+            f"{k} of at most {self.max_atoms} atoms, relative residual {relative:.4f}, "
+            f"{elapsed:.0f} s, up to {left:.0f} s left"
+        )

@@ -11,11 +11,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_verbose
-from kernelpursuit.dictionary import Dictionary, as_dictionary
+from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size
 from kernelpursuit.engine import resolve_budget
 from kernelpursuit.engine.engine import FLOAT64_UP_TO
-from kernelpursuit.estimators.automatic import MOST_PICKED, WITHIN, is_word
+from kernelpursuit.estimators.automatic import chosen_rule, given_dictionary, is_word, most_atoms
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
 from kernelpursuit.pursuit import check_weights
@@ -25,7 +25,6 @@ from kernelpursuit.search.grid import auto_gammas, check_values
 from kernelpursuit.search.ordinary import make_ordinary
 from kernelpursuit.search.progress import SearchProgress
 from kernelpursuit.search.table import Table
-from kernelpursuit.stopping import Loo
 
 
 def _best_has(name: str) -> Any:
@@ -173,10 +172,7 @@ class LengthScaleSearch(MetaEstimatorMixin, BaseEstimator):
         with one_sentence("X"):
             rows = validate_data(self, X, **ROWS)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-        stop = base.stop
-        if is_word(stop, "auto"):
-            stop = Loo(within=WITHIN) if base.refine is True else Loo()
-        rule = resolve_judge(self.by, stop, self.cv)
+        rule = resolve_judge(self.by, chosen_rule(base.stop, base.refine is True), self.cv)
         grid = self._grid(base, dictionary, rows, weights)
         shared = self._share(base, dictionary, rows, sorted(gamma for gamma, _ in grid))
         # Folds, held-out rows and drawn candidates are the same for all.
@@ -229,7 +225,7 @@ class LengthScaleSearch(MetaEstimatorMixin, BaseEstimator):
                 "goes in a pipeline around the search)."
             )
         # With gammas given, nothing is learned that kernel="auto" could choose by: it is the Gaussian kernel.
-        dictionary = as_dictionary("rbf" if is_word(base.kernel, "auto") else base.kernel)
+        dictionary = given_dictionary(base.kernel)
         if not dictionary.takes_gamma:
             raise ValueError(
                 f"kernel={base.kernel!r} has no width that gammas could set; give a kernel without a gamma of its own, "
@@ -261,7 +257,8 @@ class LengthScaleSearch(MetaEstimatorMixin, BaseEstimator):
         dtype = np.dtype(np.float64 if n_values <= FLOAT64_UP_TO else np.float32)
         table = shared_size(dictionary, rows.shape[0]) * dtype.itemsize
         # A table in place of the dictionary's own values would be no gain: there must be room for both.
-        basis = rows.shape[0] * 8 * (base.max_atoms if isinstance(base.max_atoms, (int, np.integer)) else MOST_PICKED)
+        max_atoms = most_atoms(base.max_atoms, has_atoms=False)
+        basis = rows.shape[0] * 8 * (max_atoms if isinstance(max_atoms, (int, np.integer)) else 0)
         fits = table + n_values * dtype.itemsize + basis <= budget
         everything = is_word(base.candidates, "all") or (
             is_word(base.candidates, "auto") and n_atoms <= AUTO_CANDIDATES
