@@ -19,7 +19,7 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.dictionary import Constant, KernelAtoms
 from kernelpursuit.estimators import automatic
 from kernelpursuit.kernels import RBF, Matern32, Matern52
-from kernelpursuit.learning import stages
+from kernelpursuit.learning import plan, stages
 from kernelpursuit.losses import Huber, Loss, Quantile
 from kernelpursuit.stopping import Loo, Max, Validation
 
@@ -156,10 +156,13 @@ class TestWhatIsFitted:
         by_kernel = dict(zip((Matern52, RBF, Matern32), errors))
 
         def told(kernel, start, *others):
-            return replace(learn_scales(kernel, start, *others), error=by_kernel[type(kernel)])
+            found = learn_scales(kernel, start, *others)
+            return replace(found, losses=replace(found.losses, values=np.full(len(some[0]), by_kernel[type(kernel)])))
 
         learn_scales = stages.learn_scales
         monkeypatch.setattr(stages, "learn_scales", told)
+        assert type(regressor(kernel="auto").fit(*some)._atoms.kernel) is Matern52, "so few rows do not choose"
+        monkeypatch.setattr(plan, "CHOICES_FROM", 0)
         assert type(regressor(kernel="auto").fit(*some)._atoms.kernel) is chosen
 
     def test_auto_chooses_one_of_three_kernels(self, some):
@@ -249,9 +252,9 @@ class TestOnThePath:
 class TestWarmStart:
     def test_another_rule_learns_nothing_anew(self, some, learned_calls):
         X, y = some
-        model = regressor(warm_start=True).fit(X, y)
+        model = regressor(warm_start=True, stop=Loo()).fit(X, y)
         learned, path_atoms = model._settled.learned, model.path_.used.copy()
-        for stop in ("max", "one-se", Loo(within=0.1), "auto"):
+        for stop in ("max", "one-se", Loo(within=0.1), "loo"):
             model.set_params(stop=stop).fit(X, y)
             assert model._settled.learned is learned
             np.testing.assert_array_equal(model.path_.used[: len(path_atoms)], path_atoms[: len(model.path_.used)])
@@ -260,9 +263,17 @@ class TestWarmStart:
             assert model.stop_reason_ == fresh.stop_reason_
         assert len(learned_calls) == 1 + 4
 
+    def test_the_automatic_rule_learns_fewer_atoms(self, some, learned_calls):
+        X, y = some
+        model = regressor(warm_start=True).fit(X, y)
+        for stop in ("max", "auto"):
+            model.set_params(stop=stop).fit(X, y)
+            np.testing.assert_array_equal(model.predict(X), regressor(stop=stop).fit(X, y).predict(X))
+        assert len(learned_calls) == 1 + 4
+
     def test_without_a_seed_the_rule_alone_changes(self, some, learned_calls):
         X, y = some
-        model = regressor(warm_start=True, random_state=None).fit(X, y)
+        model = regressor(warm_start=True, random_state=None, stop="loo").fit(X, y)
         scales = model.feature_scales_
         model.set_params(stop="max").fit(X, y)
         np.testing.assert_array_equal(model.feature_scales_, scales)
@@ -406,7 +417,7 @@ class TestClasses:
 
     def test_warm_start(self, labelled, learned_calls):
         X, y = labelled
-        model = classifier(warm_start=True).fit(X, y)
+        model = classifier(warm_start=True, stop="loo").fit(X, y)
         model.set_params(stop="max").fit(X, y)
         assert len(learned_calls) == 1
         np.testing.assert_allclose(

@@ -104,9 +104,11 @@ class TestQuantiles:
         with pytest.raises(ValueError, match="not on the path"):
             path.half_width(2, 0.9)
 
-    def test_where_atoms_were_learned_only_rows_held_back_count(self, some):
+    def test_where_atoms_were_refined_only_rows_held_back_count(self, some):
         X, y = some
-        model = KernelPursuitRegressor(kernel="rbf", max_atoms=6, stop="max", random_state=0).fit(X, y)
+        settings = {"kernel": "rbf", "max_atoms": 6, "stop": "max", "random_state": 0}
+        assert KernelPursuitRegressor(**settings).fit(X, y)._settled.learned.held_back is None
+        model = KernelPursuitRegressor(refine=True, **settings).fit(X, y)
         held_back = model._settled.learned.held_back
         assert held_back.sum() == int(0.2 * len(X))
         assert not held_back[model.center_indices_].any()

@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from kernelpursuit.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 from kernelpursuit.learning import model as model_module
-from kernelpursuit.learning.leave_one_out import LeaveOneOut, Target
+from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, Target
 from kernelpursuit.learning.model import SPREAD_OF_SCALES, Model, descend
 from kernelpursuit.losses import Huber, Logistic, Softmax
 from kernelpursuit.pursuit import Objective
@@ -51,9 +51,17 @@ class TestSquaredLoss:
     @pytest.mark.parametrize("n_targets", [1, 3])
     def test_equals_models_refitted_without_each_row(self, rng, intercept, weights, n_targets):
         K, y, alpha = rng.normal(size=(K_ATOMS, N)), rng.normal(size=(n_targets, N)), 0.3
-        found = LeaveOneOut(target(y, weights, intercept)).error(K, alpha)
+        found = LeaveOneOut(target(y, weights, intercept)).losses(K, alpha).mean
         oracle = Refitted(K.T, y.T, alpha * np.eye(K_ATOMS), weights, intercept)
         assert found == pytest.approx(oracle.leave_one_out(list(range(K_ATOMS)))[0], rel=1e-10)
+
+    @intercepts
+    @all_weights
+    def test_several_penalties_at_once(self, rng, intercept, weights):
+        K, y, alphas = rng.normal(size=(K_ATOMS, N)), rng.normal(size=(2, N)), np.array([1e-6, 0.3, 20.0])
+        objective = LeaveOneOut(target(y, weights, intercept))
+        alone = [objective.losses(K, alpha).mean for alpha in alphas]
+        np.testing.assert_allclose(objective.errors(K, alphas), alone, rtol=1e-9)
 
     @intercepts
     def test_a_row_of_weight_two_is_two_rows(self, rng, intercept):
@@ -61,7 +69,7 @@ class TestSquaredLoss:
         again = np.repeat(np.arange(N), weights.astype(int))
         found = LeaveOneOut(target(y, weights, intercept))
         repeated = LeaveOneOut(target(y[:, again], np.ones(len(again)), intercept))
-        assert found.error(K, 0.3) == pytest.approx(repeated.error(K[:, again], 0.3), rel=1e-11)
+        assert found.losses(K, 0.3).mean == pytest.approx(repeated.losses(K[:, again], 0.3).mean, rel=1e-11)
         _, G, by_alpha = found.gradient(K, 0.3)
         _, G_again, by_alpha_again = repeated.gradient(K[:, again], 0.3)
         summed = np.zeros_like(G)
@@ -74,7 +82,7 @@ class TestSquaredLoss:
     def test_only_rows_that_are_judged_count(self, rng, intercept, weights):
         K, y, judged = rng.normal(size=(K_ATOMS, N)), rng.normal(size=(2, N)), rng.integers(0, 3, N).astype(float)
         each = left_out_errors(K, y, 0.3, weights, intercept).mean(axis=0)
-        found = LeaveOneOut(target(y, weights, intercept, judged)).error(K, 0.3)
+        found = LeaveOneOut(target(y, weights, intercept, judged)).losses(K, 0.3).mean
         assert found == pytest.approx(np.average(each, weights=judged * weights), rel=1e-10)
 
     def test_a_row_that_no_other_says_anything_of_has_a_finite_error(self):
@@ -89,7 +97,7 @@ class TestSquaredLoss:
     def test_the_same_atom_twice(self, rng):
         row = rng.normal(size=N)
         objective = LeaveOneOut(target(rng.normal(size=(1, N)), np.ones(N), True))
-        once, twice = objective.error(row[None, :], 0.0), objective.error(np.vstack([row, row]), 0.0)
+        once, twice = objective.losses(row[None, :], 0.0).mean, objective.losses(np.vstack([row, row]), 0.0).mean
         assert twice == pytest.approx(once, rel=1e-5)
 
     def test_inputs_stay_as_they_are(self, rng):
@@ -128,15 +136,15 @@ class TestAllLosses:
         judged = np.where(np.arange(N) < 4, 0.0, 1.0)
         objective = LeaveOneOut(target(y, weights, intercept, judged, loss, scores))
         error, G, by_alpha = objective.gradient(K, alpha)
-        assert error == objective.error(K, alpha)
+        assert error == objective.losses(K, alpha).mean
         wanted, h = np.empty_like(K), 1e-5
         for place in np.ndindex(*K.shape):
             up, down = K.copy(), K.copy()
             up[place] += h
             down[place] -= h
-            wanted[place] = (objective.error(up, alpha) - objective.error(down, alpha)) / (2 * h)
+            wanted[place] = (objective.losses(up, alpha).mean - objective.losses(down, alpha).mean) / (2 * h)
         np.testing.assert_allclose(G, wanted, rtol=1e-5, atol=1e-7 * np.abs(wanted).max())
-        difference = objective.error(K, alpha * np.exp(h)) - objective.error(K, alpha * np.exp(-h))
+        difference = objective.losses(K, alpha * np.exp(h)).mean - objective.losses(K, alpha * np.exp(-h)).mean
         assert by_alpha == pytest.approx(difference / (2 * h), rel=1e-5, abs=1e-8)
 
     @intercepts
@@ -156,7 +164,7 @@ class TestAllLosses:
             h = fit.hat(atoms).diagonal() / np.maximum(weights, 1.0)
             without = f - (z - f) * h / (1 - h)
             wanted = np.average(loss.value(y, without), weights=judged * weights)
-            found = LeaveOneOut(target(y, weights, intercept, judged, loss, scores)).error(K, alpha)
+            found = LeaveOneOut(target(y, weights, intercept, judged, loss, scores)).losses(K, alpha).mean
             assert found == pytest.approx(wanted, rel=1e-10)
 
 
@@ -202,7 +210,7 @@ class TestDescent:
         logs = np.log(start.scales[start.scales > 0])
         prior = 0.0 if moves else np.square((logs - logs.mean()) / SPREAD_OF_SCALES).sum()
         n_judged = 1 / np.square(objective.target.judged).sum()
-        assert value == pytest.approx(np.log(objective.error(K, start.alpha)) + prior / n_judged, rel=1e-12)
+        assert value == pytest.approx(np.log(objective.losses(K, start.alpha).mean) + prior / n_judged, rel=1e-12)
         wanted, h = np.empty_like(x), 1e-6
         for i in range(len(x)):
             step = np.zeros_like(x)
@@ -218,9 +226,9 @@ class TestDescent:
         start = replace(start, scales=np.where(start.scales > 0, 0.5, 0.0))
         found = descend(start, kernel.spec, Z, objective, steps=8, moves=moves, n_threads=1)
         model = found.model
-        before = objective.error(start.values(kernel.spec, Z), start.alpha)
+        before = objective.losses(start.values(kernel.spec, Z), start.alpha).mean
         assert found.error < before
-        assert objective.error(model.values(kernel.spec, Z), model.alpha) == pytest.approx(found.error, rel=1e-9)
+        assert objective.losses(model.values(kernel.spec, Z), model.alpha).mean == pytest.approx(found.error, rel=1e-9)
         assert model.scales[2] == 0
         assert (model.scales[[0, 1, 3]] > 0).all()
         assert model.alpha > 0
@@ -258,3 +266,24 @@ class TestDescent:
         assert (used >= model_module.SCALES[0] * (1 - 1e-12)).all()
         assert (used <= model_module.SCALES[1] * (1 + 1e-12)).all()
         assert model_module.ALPHAS[0] * (1 - 1e-12) <= found.alpha <= model_module.ALPHAS[1]
+
+
+class TestLosses:
+    def test_are_clearly_below_where_rows_agree(self):
+        shares = np.full(100, 0.01)
+        one = Losses(np.ones(100), shares)
+        assert Losses(np.full(100, 0.98), shares).are_clearly_below(one, 0.01)
+        assert not Losses(np.full(100, 0.995), shares).are_clearly_below(one, 0.01)
+        assert not one.are_clearly_below(one, 0.0)
+
+    def test_an_outlier_decides_nothing(self):
+        shares = np.full(100, 0.01)
+        before, after = np.ones(100), np.ones(100)
+        before[3], after[3] = 400.0, 1.0
+        assert not Losses(after, shares).are_clearly_below(Losses(before, shares), 0.01)
+
+    def test_rows_that_are_not_judged_do_not_count(self):
+        shares = np.r_[np.full(50, 0.02), np.zeros(50)]
+        before, after = np.ones(100), np.r_[np.full(50, 0.9), np.full(50, 77.0)]
+        assert Losses(after, shares).mean == pytest.approx(0.9)
+        assert Losses(after, shares).are_clearly_below(Losses(before, shares), 0.01)

@@ -129,7 +129,7 @@ class TestJudged:
         picked, rest, judge = picked_on(kernel, loss)
         plan = RefinePlan(n_rows=len(rest), n_steps=5, n_rounds=3)
         moved = refine(kernel, picked, rest, judge, plan, np.random.default_rng(0))
-        assert judge.error(moved, rest) <= judge.error(picked, rest) * (1 + 1e-9)
+        assert judge.losses(moved, rest).mean <= judge.losses(picked, rest).mean * (1 + 1e-9)
         assert moved.model.centers.shape == picked.model.centers.shape
         np.testing.assert_array_equal(moved.rows, picked.rows)
 
@@ -138,8 +138,8 @@ class TestJudged:
         """A model is judged with weights that fit it, and not with those that fitted where atoms were before."""
         picked, rest, judge = picked_on(RBF(), loss, n=1000)
         elsewhere = replace(picked.model, centers=picked.model.centers + 0.3)
-        before, stale = judge.error(picked, rest), judge.error(replace(picked, model=elsewhere), rest)
-        after = judge.error(picked.moved(RBF(), elsewhere, rest, judge.task), rest)
+        before, stale = judge.losses(picked, rest).mean, judge.losses(replace(picked, model=elsewhere), rest).mean
+        after = judge.losses(picked.moved(RBF(), elsewhere, rest, judge.task), rest).mean
         assert after < 1.2 * before < stale
 
     def test_a_move_that_makes_them_lose_is_undone(self, monkeypatch):
@@ -156,18 +156,18 @@ class TestJudged:
 
     def test_judged_by_rows_held_back_alone(self):
         picked, rest, judge = picked_on(RBF(), None)
-        before = judge.error(picked, rest)
+        before = judge.losses(picked, rest).mean
         spoiled = Rows(rest.Z, rest.y, np.full(len(rest), 1e-12))
-        assert judge.error(picked, spoiled) != pytest.approx(before)
+        assert judge.losses(picked, spoiled).mean != pytest.approx(before)
         held_back = judge.held_back
         scaled = Judge(RBF(), Rows(held_back.Z, held_back.y, 0.5 * held_back.weights), task())
-        assert scaled.error(picked, rest) == pytest.approx(before, rel=0.1)
+        assert scaled.losses(picked, rest).mean == pytest.approx(before, rel=0.1)
 
     def test_weights_of_rows(self):
         weights = np.random.default_rng(2).integers(1, 4, 300).astype(float)
         picked, rest, judge = picked_on(RBF(), None, weights=weights)
         moved = refine(RBF(), picked, rest, judge, RefinePlan(n_steps=4), np.random.default_rng(0))
-        assert judge.error(moved, rest) <= judge.error(picked, rest) * (1 + 1e-9)
+        assert judge.losses(moved, rest).mean <= judge.losses(picked, rest).mean * (1 + 1e-9)
 
     def test_picked_scores_are_those_of_the_loop(self):
         """Weights that the loop found, on atoms in standardised features, fit what they were picked for."""

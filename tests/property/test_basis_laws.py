@@ -13,6 +13,7 @@ from scipy.linalg import solve_triangular
 from kernelpursuit.dictionary import Precomputed, as_dictionary
 from kernelpursuit.engine import Engine
 from kernelpursuit.kernels import RBF, Matern52
+from kernelpursuit.pursuit import basis
 from kernelpursuit.pursuit.basis import DEPENDENT
 from kernelpursuit.pursuit.fits import OrthogonalFit, Outcome
 from kernelpursuit.pursuit.penalty import resolve_penalty
@@ -21,7 +22,7 @@ EPS = np.finfo(float).eps
 RATIO = 30.0  # LAPACK's own threshold
 
 
-def run(dictionary, X, y, *, order=None, penalty=None, alpha=0.0, weights=None, intercept=False):
+def run(dictionary, X, y, *, order=None, penalty=None, alpha=0.0, weights=None, intercept=False, in_blocks=False):
     """Add the atoms in the given order, dependent ones left out; return the state and the picked columns."""
     resolved = as_dictionary(dictionary).resolve(X)
     n = X.shape[0]
@@ -30,9 +31,11 @@ def run(dictionary, X, y, *, order=None, penalty=None, alpha=0.0, weights=None, 
     engine = Engine(resolved, X, weights=weights, nugget=nugget, memory_budget=2**30, n_threads=1)
     root = np.ones(n) if weights is None else np.sqrt(weights)
     fixed = root[None, :] if intercept else np.empty((0, n))
-    order = np.arange(resolved.n_atoms) if order is None else order
+    order = np.arange(resolved.n_atoms) if order is None else np.asarray(order)
     state = OrthogonalFit(engine, (y * root)[None, :], penalty, resolved.n_atoms, fixed)
-    for j in order:
+    for place, j in enumerate(order):
+        if in_blocks:
+            state.foresee(order[place:])
         state.add(state.examine(np.array([j])), 0)
     columns = np.vstack([fixed, engine.columns(np.array(state.atoms, dtype=int))]).T
     return state, columns
@@ -112,13 +115,22 @@ def solution_error(state, columns, y):
     st.booleans(),
     st.booleans(),
     st.sampled_from([1e-3, 1.0]),
+    st.booleans(),
 )
-def test_orthonormal_to_a_few_eps(seed, penalty, weighted, intercept, alpha):
+def test_orthonormal_to_a_few_eps(seed, penalty, weighted, intercept, alpha, in_blocks):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
     weights = rng.uniform(0.1, 4.0, size=40) if weighted else None
     state, columns = run(
-        RBF(gamma=3.0), X, y, order=range(15), penalty=penalty, alpha=alpha, weights=weights, intercept=intercept
+        RBF(gamma=3.0),
+        X,
+        y,
+        order=range(15),
+        penalty=penalty,
+        alpha=alpha,
+        weights=weights,
+        intercept=intercept,
+        in_blocks=in_blocks,
     )
     assert state.basis.size == 15 + intercept
     assert orthogonality(state) < 50 * EPS
@@ -127,13 +139,13 @@ def test_orthonormal_to_a_few_eps(seed, penalty, weighted, intercept, alpha):
     assert (np.diag(state.basis.R) > 0).all()
 
 
-@given(st.integers(0, 10**6), st.floats(0.0, 12.0))
-def test_matrices_of_a_given_condition_number(seed, decades):
+@given(st.integers(0, 10**6), st.floats(0.0, 12.0), st.booleans())
+def test_matrices_of_a_given_condition_number(seed, decades, in_blocks):
     """LAPACK's own test matrices: random orthogonal factors around singular values from 1 down to 10^-decades."""
     rng = np.random.default_rng(seed)
     left, right = (np.linalg.qr(rng.normal(size=shape))[0] for shape in ((50, 20), (20, 20)))
     D = left * np.logspace(0, -decades, 20) @ right.T
-    state, columns = run(Precomputed(), D, rng.normal(size=50))
+    state, columns = run(Precomputed(), D, rng.normal(size=50), in_blocks=in_blocks)
     assert orthogonality(state) < 50 * EPS
     assert residual_ratio(state, columns) < RATIO
     kept = np.linalg.cond(columns)
@@ -147,19 +159,20 @@ SMOOTH = {
 }
 
 
+@pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("kernel", SMOOTH)
 @pytest.mark.parametrize(
     ("penalty", "alpha"),
     [(None, 0.0), ("ridge", 1e-12), ("ridge", 1e-4), ("nugget", 1e-12), ("rkhs", 1e-14), ("rkhs", 1e-8), ("rkhs", 1.0)],
 )
-def test_smooth_gram_matrices(kernel, penalty, alpha, intercept, rng):
+def test_smooth_gram_matrices(kernel, penalty, alpha, intercept, in_blocks, rng):
     """Gram matrices with condition numbers of 1e12 and beyond, their atoms in no helpful order."""
     X = rng.uniform(-1, 1, size=(120, 2))
     y = np.sin(3 * X[:, 0]) + X[:, 1]
     K = SMOOTH[kernel](X)
     assert np.linalg.cond(K) > 1e12 or kernel == "matern"
-    state, columns = run(SMOOTH[kernel], X, y, penalty=penalty, alpha=alpha, intercept=intercept)
+    state, columns = run(SMOOTH[kernel], X, y, penalty=penalty, alpha=alpha, intercept=intercept, in_blocks=in_blocks)
     assert state.basis.size >= 4
     assert residual_ratio(state, columns) < RATIO
     assert factor_ratio(state, columns) < RATIO
@@ -171,26 +184,46 @@ def test_smooth_gram_matrices(kernel, penalty, alpha, intercept, rng):
     assert orthogonality(state) < EPS * shows
 
 
+@pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize("penalty", [None, "ridge", "rkhs"])
-def test_the_weights_solve_the_normal_equations(penalty, rng):
+def test_the_weights_solve_the_normal_equations(penalty, in_blocks, rng):
     X = rng.uniform(-1, 1, size=(80, 2))
     y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=80)
-    state, columns = run(RBF(gamma=0.3), X, y, order=range(40), penalty=penalty, alpha=1e-9)
+    state, columns = run(RBF(gamma=0.3), X, y, order=range(40), penalty=penalty, alpha=1e-9, in_blocks=in_blocks)
     assert solution_error(state, columns, y) < 100 * EPS
     fitted = state.basis.V.T @ state.b[: state.basis.size]
     np.testing.assert_allclose(y - fitted[:, 0], state.residual[0], atol=1e-12)
     np.testing.assert_allclose(np.square(state.basis.V).sum(axis=0), state.leverage, rtol=1e-12)
 
 
+@pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize("new", [1e-2, 1e-4, 1e-6, 1e-8, 1e-12, 0.0])
-def test_what_is_new_decides_whether_an_atom_is_dependent(new, rng):
+def test_what_is_new_decides_whether_an_atom_is_dependent(new, in_blocks, rng):
     """An atom counts while the squared length of what is new in it is above DEPENDENT of the whole."""
     Q = np.linalg.qr(rng.normal(size=(60, 4)))[0]
     column = Q[:, :3] @ np.array([1.0, -2.0, 0.5]) + new * np.linalg.norm([1.0, -2.0, 0.5]) * Q[:, 3]
     D = np.column_stack([Q[:, :3], column])
-    state, _ = run(Precomputed(), D, rng.normal(size=60))
+    state, _ = run(Precomputed(), D, rng.normal(size=60), in_blocks=in_blocks)
     assert state.basis.size == (4 if new**2 > DEPENDENT else 3)
     assert orthogonality(state) < 20 * EPS
+
+
+def test_many_atoms_are_prepared_at_once_and_others_may_come(rng, monkeypatch):
+    monkeypatch.setattr(basis, "PANEL", 4)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    state, _ = run(RBF(gamma=1.0), X, y, order=[], penalty="ridge", alpha=0.1)
+    order = np.array([5, 3, 40, 7, 21, 50, 1, 12, 30, 33])
+    assert state.foresee(order) == len(order)
+    for j in order[:6]:
+        assert state.add(state.examine(np.array([j])), 0) is Outcome.ADDED
+    assert state.foresee(order[6:]) == 4, "what is prepared stays"
+    for j in (9, 1):
+        assert state.add(state.examine(np.array([j])), 0) is Outcome.ADDED
+    alone, columns = run(RBF(gamma=1.0), X, y, order=[*order[:6], 9, 1], penalty="ridge", alpha=0.1)
+    np.testing.assert_allclose(state.basis.R, alone.basis.R, atol=1e-12)
+    np.testing.assert_allclose(weights_of(state), weights_of(alone), atol=1e-12)
+    assert orthogonality(state) < 50 * EPS
+    assert residual_ratio(state, columns) < RATIO
 
 
 def test_exact_scores_are_what_the_cost_drops_by(rng):

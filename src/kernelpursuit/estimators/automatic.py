@@ -194,7 +194,15 @@ def _learn(
         kernels = kernels if len(kernels) == 1 else (RBF(),)
         gamma = np.broadcast_to(resolve_gamma(estimator.gamma, X, weights), X.shape[1])
     n_kernels = len(kernels) if gamma is None else 0
-    plan = make_plan(len(distinct), X.shape[1], n_kernels, max_atoms=max_atoms, picks_atoms=atoms, refine=refine)
+    plan = make_plan(
+        len(distinct),
+        X.shape[1],
+        n_kernels,
+        max_atoms=max_atoms,
+        picks_atoms=atoms,
+        all_atoms=not is_word(estimator.stop, "auto"),
+        refine=refine,
+    )
     if check_verbose(estimator.verbose):
         sys.stderr.write(f"kernelpursuit: {plan}\n")
         sys.stderr.flush()

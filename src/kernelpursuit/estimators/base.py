@@ -26,6 +26,7 @@ from kernelpursuit.estimators.checks import (
 from kernelpursuit.pursuit import (
     Measure,
     PursuitPath,
+    Script,
     Settings,
     as_fitted_loss,
     check_held_out,
@@ -60,7 +61,7 @@ class BaseKernelPursuit(BaseEstimator):
     _limits: np.ndarray | None
     _n_steps: int
     _settled: Settled
-    _max_atoms: Any
+    _asked_for: dict[str, Any]
     #: How often each row was seen, where its weight says something else.
     _counts: np.ndarray | None = None
     #: What alpha="auto" is where it is not learned.
@@ -122,8 +123,8 @@ class BaseKernelPursuit(BaseEstimator):
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
             seed, before = self._seed, self._settled.learned
             # Atoms that were learned are as many as were asked for; others are picked one after the other.
-            if before is None or before.atoms is None or same_settings(self._max_atoms, self.max_atoms):
-                extend = self.path_
+            if before is None or before.atoms is None or same_settings(self._asked_for, self._atoms_asked_for()):
+                extend = Script.of(self.path_)
             else:
                 before = None
         fitted_loss = as_fitted_loss(loss, update)
@@ -160,19 +161,23 @@ class BaseKernelPursuit(BaseEstimator):
             counts=self._counts,
             judged=None if learned is None else learned.held_back,
             callback=callback,
-            extend=extend,
+            extend=extend if learned is None or learned.script is None else learned.script,
         )
         self._always = outcome.always
         self._measure = outcome.measure
         self._limits = outcome.limits
         self._seed = seed
         self._fitted_on = fitted_on
-        self._max_atoms = self.max_atoms
+        self._asked_for = self._atoms_asked_for()
         self._set_settled(settled)
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
         self._dense = outcome.dense
         return self._keep(outcome.n_kept, outcome.reason)
+
+    def _atoms_asked_for(self) -> dict[str, Any]:
+        """What decides how many atoms are learned: where the rule is "auto", no more than lower the error."""
+        return {"max_atoms": self.max_atoms, "all": not is_word(self.stop, "auto")}
 
     def _set_settled(self, settled: Settled) -> None:
         """Set the fitted attributes that say what was settled before the loop ran."""

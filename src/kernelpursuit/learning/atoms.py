@@ -14,8 +14,7 @@ from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Settings, resolve_threads, run_pursuit
-from kernelpursuit.stopping import as_rule
-from kernelpursuit.updates import as_update
+from kernelpursuit.stopping import Loo, as_rule
 
 # Rounds of reweighting after atoms have moved.
 REWEIGHTED = 5
@@ -93,36 +92,32 @@ def pick(
     max_atoms: int,
     n_candidates: int,
     factors: Sequence[float] = (1.0,),
+    patience: int | None = None,
 ) -> Picked:
     """Pick atoms at the first `n_candidates` rows, in each of the widths, by their gain on all of the rows.
 
-    Scales and penalty are the model's.
+    Scales and penalty are the model's. With `patience`, that many atoms without a lower leave-one-out error end the
+    search, and those up to the least error are kept.
     """
     n = min(n_candidates, len(rows))
     centers, unit = rows.Z[:n] * model.scales, kernel.with_gamma(1.0)
     parts: list[Dictionary] = [KernelAtoms(unit, centers, factors=np.full(n, factor)) for factor in factors]
     settings = Settings(
         dictionary=sum(parts[1:], start=parts[0]),
-        gamma="scale",
         max_atoms=max_atoms,
-        selection="gain",
-        update=as_update("orthogonal"),
-        exchange=False,
-        candidates="all",
-        penalty="ridge",
+        seed=task.seed,
         alpha=model.alpha,
         fit_intercept=task.intercept,
         memory_budget=task.memory_budget,
-        seed=task.seed,
         n_jobs=task.n_jobs,
-        verbose=False,
         loss=task.loss,
         classes=task.classes,
     )
     weights = None if (rows.weights == 1).all() else rows.weights
-    found = run_pursuit(rows.Z * model.scales, np.ascontiguousarray(rows.y.T), settings, as_rule("max"), weights)
-    path = found.path
-    atoms = path.atoms(len(path))
+    rule = as_rule("max") if patience is None else Loo(patience=patience)
+    found = run_pursuit(rows.Z * model.scales, np.ascontiguousarray(rows.y.T), settings, rule, weights)
+    path, k = found.path, found.n_kept
+    atoms = path.atoms(k)
     places = atoms % n
     picked = replace(model, centers=rows.Z[places], factors=np.asarray(factors, dtype=np.float64)[atoms // n])
-    return Picked(picked, places, path.weights(len(path)))
+    return Picked(picked, places, path.weights(k))

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from scipy.linalg.blas import dtrsm
 
 from kernelpursuit.losses import Loss
@@ -26,6 +26,29 @@ from kernelpursuit.pursuit import Objective
 LEAST_LEFT = 1e-6
 # Beside the largest squared length of a column, less penalty than this is lost in rounding.
 SMALLEST_PENALTY = 1e-13
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Losses of rows, each left out, and how much each counts; their shares sum to one."""
+
+    values: np.ndarray
+    shares: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        """The error."""
+        return float(self.values @ self.shares)
+
+    def are_clearly_below(self, others: Losses, part: float) -> bool:
+        """Whether the mean is lower by this part, and by more than two standard errors of the difference, row by row.
+
+        So few rows, or a few outliers, decide nothing.
+        """
+        less = others.values - self.values
+        mean = float(less @ self.shares)
+        error = float(np.sqrt(np.square(self.shares) @ np.square(less - mean)))
+        return mean > part * abs(others.mean) and mean > 2 * error
 
 
 @dataclass
@@ -70,13 +93,17 @@ class Target:
         judged = judged * weights
         return cls(y, weights, loss, metric, response, np.maximum(weights, 1.0), judged / judged.sum(), intercept)
 
-    def error(self, left_out: np.ndarray) -> tuple[float, np.ndarray]:
-        """The mean loss of scores, each from the other rows, and its derivative by them."""
+    def losses(self, left_out: np.ndarray) -> Losses:
+        """Losses of scores, each from the other rows."""
         if self.loss is None:
-            away = left_out - self.y
-            return float(np.square(away).mean(axis=0) @ self.judged), 2 * away * self.judged / len(away)
-        value = float(self.loss.value(self.y, left_out) @ self.judged)
-        return value, self.loss.gradient(self.y, left_out) * self.judged
+            return Losses(np.square(left_out - self.y).mean(axis=0), self.judged)
+        return Losses(self.loss.value(self.y, left_out), self.judged)
+
+    def slope(self, left_out: np.ndarray) -> np.ndarray:
+        """The derivative of the mean loss by such scores."""
+        if self.loss is None:
+            return 2 * (left_out - self.y) * self.judged / len(left_out)
+        return self.loss.gradient(self.y, left_out) * self.judged
 
 
 class Fitted(ABC):
@@ -141,19 +168,35 @@ class PenalisedCost(Fitted):
 class LeaveOneOut(Fitted):
     """The leave-one-out error of the fit."""
 
-    def error(self, K: np.ndarray, alpha: float) -> float:
-        """The error alone; `K` of shape (k, n_rows), one row an atom."""
-        return self._solve(K, alpha)[0]
+    def losses(self, K: np.ndarray, alpha: float) -> Losses:
+        """The losses alone; `K` of shape (k, n_rows), one row an atom. Infinite where the fit is singular."""
+        parts = self._solve(K, alpha)
+        if parts is None:
+            return Losses(np.full(K.shape[1], np.inf), self.target.judged)
+        return self.target.losses(self._left_out(*parts[3:]))
+
+    def errors(self, K: np.ndarray, alphas: np.ndarray) -> list[float]:
+        """The errors with several penalties, by one eigendecomposition."""
+        weighted = self._weighted(K)
+        squares, Q = eigh(weighted @ weighted.T, overwrite_a=True, check_finite=False)
+        V = Q.T @ weighted
+        b, share, errors = V @ self._response.T, np.square(V), []
+        for alpha in alphas:
+            # Squares of what is dependent are zero but for rounding.
+            part = 1.0 / (np.maximum(squares, 0.0) + max(alpha, SMALLEST_PENALTY * squares[-1]))
+            residual = self._response - (b.T * part) @ V
+            errors.append(self.target.losses(self._left_out(residual, self._left(part @ share))).mean)
+        return errors
 
     def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
         """The error, its derivative by every entry of K, and by log alpha; infinite where the fit is singular."""
-        error, parts = self._solve(K, alpha)
+        parts = self._solve(K, alpha)
         if parts is None:
-            return error, np.zeros_like(K), 0.0
-        R, V, b, residual, left, by_score = parts
+            return np.inf, np.zeros_like(K), 0.0
+        R, V, b, residual, left = parts
+        left_out = self._left_out(residual, left)
         # The score without row i is (t_i - e_i / left_i) / root_i.
-        by_quotient = -by_score / self._root
-        a = by_quotient / left
+        a = -self.target.slope(left_out) / (self._root * left)
         c = (a * residual / left).sum(axis=0) / self.target.counts
         Va = V @ a.T
         if self.target.loss is None:  # then no c is negative, and the product is symmetric to BLAS as well
@@ -170,22 +213,25 @@ class LeaveOneOut(Fitted):
         G = dtrsm(1.0, R, inner.T, side=1, trans_a=1, overwrite_b=1).T
         G = self._without_constant(G)
         G *= self._root
-        return error, G, float(by_alpha)
+        return self.target.losses(left_out).mean, G, float(by_alpha)
 
-    def _solve(self, K: np.ndarray, alpha: float) -> tuple[float, tuple | None]:
-        """The error, and what its derivative needs; None where there is none."""
+    def _solve(self, K: np.ndarray, alpha: float) -> tuple[np.ndarray, ...] | None:
+        """R, V, b, the residual e, and what leaving a row out leaves of it; None where the fit is singular."""
         weighted = self._weighted(K)
         R = self._factor(weighted, alpha)
         if R is None:
-            return np.inf, None
+            return None
         V = dtrsm(1.0, R, weighted.T, side=1, overwrite_b=1).T
         b = V @ self._response.T
         residual = self._response - b.T @ V
-        leverage = np.einsum("ij,ij->j", V, V) + np.square(self._constant)
-        left = np.maximum(1.0 - leverage / self.target.counts, LEAST_LEFT)
-        scores = self.target.response - residual / (left * self._root)
-        error, by_score = self.target.error(scores)
-        return error, (R, V, b, residual, left, by_score)
+        return R, V, b, residual, self._left(np.einsum("ij,ij->j", V, V))
+
+    def _left(self, leverage: np.ndarray) -> np.ndarray:
+        return np.maximum(1.0 - (leverage + np.square(self._constant)) / self.target.counts, LEAST_LEFT)
+
+    def _left_out(self, residual: np.ndarray, left: np.ndarray) -> np.ndarray:
+        """Scores of rows, each from the other rows."""
+        return self.target.response - residual / (left * self._root)
 
 
 def _solved(R: np.ndarray, right: np.ndarray, transposed: bool = False) -> np.ndarray:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 # Up to this part of the rows, and up to this many, are held back: no atom is picked from them.
 HELD_BACK, MOST_HELD_BACK = 0.2, 2000
+# Fewer rows than this do not tell kernels and widths apart, and are all wanted to pick atoms from.
+CHOICES_FROM = 1000
 # Rows for every atom that is picked from them.
 ROWS_AN_ATOM = 2
+# Rows over which the penalty is chosen again.
+PENALTY_ROWS = 10_000
 # Fewer rows than this are not refined for: they have been measured to gain nothing.
 REFINED_FROM = 5000
 
@@ -19,27 +23,40 @@ REFINED_FROM = 5000
 class ScalesPlan:
     """Rounds of a search for scales: rows of a sample, atoms and where they may be, and steps of the search."""
 
-    n_rows: int = 2400
-    n_atoms: int = 200
+    n_rows: int = 1600
+    n_atoms: int = 128
+    n_candidates: int = 800
+    n_steps: int = 10
+    n_rounds: int = 4
+
+
+@dataclass(frozen=True)
+class WidthsPlan:
+    """A trial of several widths: atoms, on how many rows, and at how many of them they may be."""
+
+    n_atoms: int = 128
+    n_rows: int = 2000
     n_candidates: int = 1000
-    n_steps: int = 15
-    n_rounds: int = 3
 
 
 @dataclass(frozen=True)
 class AtomsPlan:
-    """Atoms to pick: how many, on how many rows, and at how many of them they may be."""
+    """Atoms to pick: how many, on how many rows, at how many of them they may be, and how many in vain at the end.
+
+    Where `patience` is None, as many as were asked for are picked.
+    """
 
     n_atoms: int
     n_rows: int = 4000
-    n_candidates: int = 3000
+    n_candidates: int = 1500
+    patience: int | None = 64
 
 
 @dataclass(frozen=True)
 class RefinePlan:
     """Rounds of refinement: rows of a sample, and steps of the search."""
 
-    n_rows: int = 16_000
+    n_rows: int = 8_000
     n_steps: int = 6
     n_rounds: int = 5
 
@@ -48,14 +65,17 @@ class RefinePlan:
 class Plan:
     """All stages; those that are None are left out.
 
-    n_held_back  rows that no atom is picked from
-    n_rows, n_features, n_kernels   of the data, and kernels to choose from, none where scales are given
+    n_held_back  rows that judge, and that no atom which may move is picked from
+    n_rows, n_features   of the data
+    n_kernels    kernels to choose from, the first of those that are offered; none where scales are given
     """
 
     scales: ScalesPlan | None
+    widths: WidthsPlan
     atoms: AtomsPlan | None
     refine: RefinePlan | None
     n_held_back: int
+    n_penalty_rows: int
     n_rows: int
     n_features: int
     n_kernels: int
@@ -92,22 +112,35 @@ class Plan:
 
 
 def make_plan(
-    n_rows: int, n_features: int, n_kernels: int, *, max_atoms: int, picks_atoms: bool, refine: bool | str
+    n_rows: int,
+    n_features: int,
+    n_kernels: int,
+    *,
+    max_atoms: int,
+    picks_atoms: bool,
+    refine: bool | str,
+    all_atoms: bool = False,
 ) -> Plan:
-    """Decide what is looked at; `refine` "auto" is where it has been measured to pay."""
+    """Decide what is looked at; `refine` "auto" is where it has been measured to pay.
+
+    `all_atoms` says that as many are wanted as `max_atoms` allows, whatever they are good for.
+    """
     n_held_back = min(int(HELD_BACK * n_rows), MOST_HELD_BACK)
     atoms = None
     if picks_atoms:
-        atoms = AtomsPlan(max(1, min(max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM)))
+        atoms = AtomsPlan(max(1, min(max_atoms, n_rows // ROWS_AN_ATOM)))
+        atoms = replace(atoms, patience=None) if all_atoms else atoms
     wanted = refine if isinstance(refine, bool) else n_rows >= REFINED_FROM
     return Plan(
         scales=ScalesPlan() if n_kernels else None,
+        widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM))),
         atoms=atoms,
         refine=RefinePlan() if picks_atoms and wanted else None,
         n_held_back=n_held_back,
+        n_penalty_rows=PENALTY_ROWS,
         n_rows=n_rows,
         n_features=n_features,
-        n_kernels=n_kernels,
+        n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 1),
     )
 
 

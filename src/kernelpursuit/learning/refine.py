@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Picked, Task
-from kernelpursuit.learning.leave_one_out import LeaveOneOut, PenalisedCost
+from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, PenalisedCost
 from kernelpursuit.learning.model import descend
 from kernelpursuit.learning.plan import RefinePlan
 from kernelpursuit.learning.sample import Rows, joined
@@ -30,13 +30,13 @@ class Judge:
     held_back: Rows
     task: Task
 
-    def error(self, picked: Picked, sample: Rows) -> float:
-        """The error of the rows that are held back."""
+    def losses(self, picked: Picked, sample: Rows) -> Losses:
+        """The losses of the rows that are held back."""
         rows = joined(sample, self.held_back)
         judged = np.repeat([0.0, 1.0], [len(sample), len(self.held_back)])
         objective = LeaveOneOut(picked.target(self.kernel, rows, judged, self.task))
         model = picked.model
-        return objective.error(model.values(self.kernel.spec, rows.Z, self.task.n_threads), model.alpha)
+        return objective.losses(model.values(self.kernel.spec, rows.Z, self.task.n_threads), model.alpha)
 
 
 def refine(
@@ -53,7 +53,7 @@ def refine(
         return rows.take(generator.permutation(len(rows))[: plan.n_rows])
 
     sample = fresh()
-    least = judge.error(picked, sample)
+    least = judge.losses(picked, sample).mean
     for _ in range(plan.n_rounds):
         objective = PenalisedCost(picked.target(kernel, sample, np.ones(len(sample)), judge.task))
         descent = descend(
@@ -67,7 +67,7 @@ def refine(
         )
         moved = picked.moved(kernel, descent.model, sample, judge.task)
         sample = fresh()
-        error = judge.error(moved, sample)
+        error = judge.losses(moved, sample).mean
         if error < least:
             picked = moved
         if not error < least * (1 - WORTHWHILE):

@@ -8,22 +8,25 @@ import numpy as np
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task, pick
-from kernelpursuit.learning.leave_one_out import LeaveOneOut
+from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
 from kernelpursuit.learning.model import Model, descend
 from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.sample import Rows
 
 FIRST_ALPHA = 1e-2
 # Rows of a sample for every atom that is picked from half of it.
-ROWS_AN_ATOM = 3
+ROWS_AN_ATOM = 4
 
 
 @dataclass(frozen=True)
 class Scales:
-    """A model without atoms, and the error that its scales and penalty had on rows that no atom was picked from."""
+    """A model without atoms, and the losses that its scales and penalty had, in the last round, on rows left out.
+
+    The losses count on rows that no atom was picked from; None where the targets are constant, and say nothing.
+    """
 
     model: Model
-    error: float
+    losses: Losses | None
 
 
 def first_model(Z: np.ndarray, alpha: float | None = None) -> Model:
@@ -54,7 +57,7 @@ def learn_scales(
         n_atoms = max(1, min(plan.n_atoms, len(sample) // ROWS_AN_ATOM))
         picked = pick(kernel, model, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
         if not len(picked.rows):
-            break  # the targets are constant, and say nothing of scales
+            break
         judged = np.zeros(len(sample))
         judged[half:] = 1.0
         objective = LeaveOneOut(picked.target(kernel, sample, judged, task))
@@ -71,7 +74,8 @@ def learn_scales(
         model = descent.model
         found.append(descent)
     if not found:
-        return Scales(start, 0.0)
+        return Scales(start, None)
+    losses = objective.losses(model.values(kernel.spec, sample.Z, task.n_threads), model.alpha)
     counted = found[1:] or found
     scales = np.zeros_like(start.scales)
     used = start.scales > 0
@@ -79,4 +83,4 @@ def learn_scales(
     alpha = task.alpha
     if alpha is None:
         alpha = float(np.exp(np.mean([np.log(descent.model.alpha) for descent in counted])))
-    return Scales(replace(start, scales=scales, alpha=alpha), float(np.mean([descent.error for descent in counted])))
+    return Scales(replace(start, scales=scales, alpha=alpha), losses)

@@ -13,11 +13,12 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Picked, Task, pick
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
 from kernelpursuit.learning.model import ALPHAS, Model
-from kernelpursuit.learning.plan import AtomsPlan, Plan, ScalesPlan
+from kernelpursuit.learning.order import pick_in_order
+from kernelpursuit.learning.plan import Plan, ScalesPlan, WidthsPlan
 from kernelpursuit.learning.refine import Judge, refine
-from kernelpursuit.learning.sample import Distinct, Rows, Standard, joined
+from kernelpursuit.learning.sample import Distinct, Rows, Standard
 from kernelpursuit.learning.scales import Scales, first_model, learn_scales
-from kernelpursuit.pursuit import one_blas_thread
+from kernelpursuit.pursuit import Script, one_blas_thread
 
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
 SHUFFLE, SCALES, REFINE = 11, 12, 13
@@ -25,8 +26,7 @@ SHUFFLE, SCALES, REFINE = 11, 12, 13
 OUT = 3e-3
 # Another kernel is taken where it lowers the error by this part, and several widths likewise.
 BETTER = 0.01
-WIDTHS = (1.0, 4.0, 16.0)
-TRIAL_ATOMS = 128
+ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
 # Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 
@@ -42,6 +42,7 @@ class Learned:
     rows       the training row at which each atom is centred, or was before it moved
     held_back  marks the rows that no atom was picked from, or None
     refined    whether atoms were moved
+    script     the steps in which the loop is to pick them, where those are known
     """
 
     kernel: Kernel
@@ -51,6 +52,7 @@ class Learned:
     rows: np.ndarray
     held_back: np.ndarray | None
     refined: bool
+    script: Script | None = None
 
 
 def learn(
@@ -92,7 +94,7 @@ def learn(
         assert plan.scales is not None
         # Samples are small: threads of the BLAS would wait for each other, at the expense of the native core.
         with one_blas_thread():
-            kernel, scales = _choose_kernel(kernels, rows, task, plan.scales)
+            kernel, scales = _choose_kernel(kernels[: plan.n_kernels], rows, task, plan.scales)
         model = _without_idle_features(scales.model)
     else:
         kernel, model = kernels[0], first_model(rows.Z, task.alpha)
@@ -102,9 +104,11 @@ def learn(
     picked, refined = _choose_atoms(kernel, model, rows, task, plan)
     if not len(picked.rows):
         return _undone(kernel, model, standard, picked.rows, None, refined=False, atoms=False)
-    held_back = np.isin(distinct.which, shuffled[: plan.n_held_back])
-    places = order[plan.n_held_back + picked.rows]
-    return _undone(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
+    held_back, places = None, order[picked.rows]
+    if plan.refine is not None:
+        held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
+    learned = _undone(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
+    return replace(learned, script=_script(kernel, picked.model, replace(rows, y=y[order].T), task, plan))
 
 
 def _generator(task: Task, stream: int) -> np.random.Generator:
@@ -127,8 +131,9 @@ def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Scal
         return kernels[0], first
     once = replace(plan, n_rounds=1)
     tried = [learn_scales(kernel, first.model, rows, task, once, _generator(task, SCALES)) for kernel in kernels]
-    best = int(np.argmin([found.error for found in tried]))
-    if tried[best].error < tried[0].error * (1 - BETTER):
+    losses = [found.losses for found in tried if found.losses is not None]
+    best = min(range(len(losses)), key=lambda number: losses[number].mean, default=0)
+    if best and losses[best].are_clearly_below(losses[0], BETTER):
         return kernels[best], tried[best]
     return kernels[0], first
 
@@ -139,59 +144,70 @@ def _without_idle_features(model: Model) -> Model:
 
 
 def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> tuple[Picked, bool]:
-    """Pick atoms from the rows that are not held back, in one width or several, and move them where that pays."""
+    """Pick atoms in one width or several, and move them where that is planned and pays.
+
+    Those that may move are picked from the rows that are not held back, others from all.
+    """
     assert plan.atoms is not None
     held_back, rest = rows.take(slice(plan.n_held_back)), rows.take(slice(plan.n_held_back, None))
     judge = Judge(kernel, held_back, task)
-    sample = rest.take(slice(plan.atoms.n_rows))
-    picked = pick(kernel, model, sample, task, max_atoms=plan.atoms.n_atoms, n_candidates=plan.atoms.n_candidates)
-    refined = False
+    widths = _choose_widths(kernel, model, rest, judge, plan.widths)
+    seen = rows if plan.refine is None else rest
+    sample, n_candidates = seen.take(slice(plan.atoms.n_rows)), plan.atoms.n_candidates // len(widths)
+    picked = pick(
+        kernel,
+        model,
+        sample,
+        task,
+        max_atoms=plan.atoms.n_atoms,
+        n_candidates=n_candidates,
+        factors=widths,
+        patience=plan.atoms.patience,
+    )
     if not len(picked.rows):
-        return picked, refined
-    if len(held_back):
-        picked = _in_several_widths(kernel, picked, sample, judge, plan.atoms)
-    if plan.refine is not None and len(held_back):
+        return picked, False
+    moved = picked
+    if plan.refine is not None:
         moved = refine(kernel, picked, rest, judge, plan.refine, _generator(task, REFINE))
-        refined = moved is not picked
-        picked = moved
-    if task.alpha is None:
-        picked = _with_best_penalty(kernel, picked, rest.take(slice(2 * plan.atoms.n_rows)), held_back, task)
-    return picked, refined
+    chosen = _with_best_penalty(kernel, moved, rows.take(slice(plan.n_penalty_rows)), task)
+    return chosen, moved is not picked
 
 
-def _in_several_widths(kernel: Kernel, picked: Picked, sample: Rows, judge: Judge, plan: AtomsPlan) -> Picked:
-    """Atoms in one width, or where the rows that are held back gain from it, in several: as many, at fewer rows.
-
-    A few atoms tell: the first of those in one width are what a shorter path would have picked.
-    """
-
-    def in_widths(n_atoms: int) -> Picked:
-        n_candidates = -(-min(plan.n_candidates, len(sample)) // len(WIDTHS))
-        return pick(
-            kernel,
-            picked.model,
-            sample,
-            judge.task,
-            max_atoms=n_atoms,
-            n_candidates=n_candidates,
-            factors=WIDTHS,
+def _choose_widths(kernel: Kernel, model: Model, rows: Rows, judge: Judge, plan: WidthsPlan) -> tuple[float, ...]:
+    """One width, or several, where the rows that are held back gain from it: few atoms of as many candidates tell."""
+    if not len(judge.held_back):
+        return ONE_WIDTH
+    sample, losses = rows.take(slice(plan.n_rows)), []
+    for widths in (ONE_WIDTH, WIDTHS):
+        n_candidates = plan.n_candidates // len(widths)
+        picked = pick(
+            kernel, model, sample, judge.task, max_atoms=plan.n_atoms, n_candidates=n_candidates, factors=widths
         )
-
-    few = min(TRIAL_ATOMS, len(picked.rows))
-    first = picked.first(few)
-    first = first.moved(kernel, first.model, sample, judge.task)
-    gained = judge.error(in_widths(few), sample) < judge.error(first, sample) * (1 - BETTER)
-    return in_widths(plan.n_atoms) if gained else picked
+        if not len(picked.rows):
+            return ONE_WIDTH
+        losses.append(judge.losses(picked, sample))
+    return WIDTHS if losses[1].are_clearly_below(losses[0], BETTER) else ONE_WIDTH
 
 
-def _with_best_penalty(kernel: Kernel, picked: Picked, sample: Rows, held_back: Rows, task: Task) -> Picked:
-    """The atoms with the penalty that has the least error over all rows of the sample and those held back."""
-    rows = joined(sample, held_back)
+def _with_best_penalty(kernel: Kernel, picked: Picked, rows: Rows, task: Task) -> Picked:
+    """The atoms with the penalty, where that is not given, that has the least error over these rows."""
+    if task.alpha is not None:
+        return picked
     objective = LeaveOneOut(picked.target(kernel, rows, np.ones(len(rows)), task))
     K = picked.model.values(kernel.spec, rows.Z, task.n_threads)
     tried = np.clip(picked.model.alpha * np.array(PENALTIES), *ALPHAS)
-    errors = [objective.error(K, alpha) for alpha in tried]
+    errors = objective.errors(K, tried)
     return replace(picked, model=replace(picked.model, alpha=float(tried[int(np.argmin(errors))])))
+
+
+def _script(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> Script | None:
+    """The steps in which the loop picks atoms with all rows in view; those that were picked so stay as they are."""
+    assert plan.atoms is not None
+    if task.loss is not None:
+        return None
+    if plan.refine is None and len(rows) <= plan.atoms.n_rows:
+        return Script.in_blocks_of(np.arange(len(model.factors)))
+    return pick_in_order(kernel, model, rows, task)
 
 
 def _undone(

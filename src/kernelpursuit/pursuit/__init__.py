@@ -3,7 +3,7 @@
 from kernelpursuit.pursuit.api import Pursuit, as_fitted_loss, pursuit_path, resolve_threads, run_pursuit
 from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.objective import Objective
-from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.problem import check_held_out, check_weights
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.threads import one_blas_thread
@@ -13,6 +13,7 @@ __all__ = [
     "Objective",
     "Pursuit",
     "PursuitPath",
+    "Script",
     "Settings",
     "as_fitted_loss",
     "check_held_out",

@@ -17,7 +17,7 @@ from kernelpursuit.losses import Loss, Squared, as_loss
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import Callback, pursue
 from kernelpursuit.pursuit.measure import Measure, classes_of
-from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
 from kernelpursuit.pursuit.progress import Progress
@@ -192,14 +192,14 @@ def run_pursuit(
     counts: np.ndarray | None = None,
     judged: np.ndarray | None = None,
     callback: Callback | None = None,
-    extend: PursuitPath | None = None,
+    extend: Script | None = None,
 ) -> Pursuit:
     """Run the loop on checked arrays, and let the rule choose: `y` of shape (n_samples, n_targets), all finite.
 
     `held_out` are rows, targets and weights on which the rule wants the error followed. `counts` say how often each
     row was seen, where its weight says something else: leaving one out takes away a row seen once as a whole. `judged`
     marks the rows whose leave-one-out errors calibrate intervals, where that are not all.
-    `extend` is the path of an earlier fit of the same problem, whose atoms are taken over unseen.
+    `extend` are steps, of an earlier fit of the same problem or known otherwise, that are taken without scoring atoms.
     """
     if callback is not None and not callable(callback):
         raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
@@ -220,7 +220,7 @@ def _pursuit(
     counts: np.ndarray | None,
     judged: np.ndarray | None,
     callback: Callback | None,
-    extend: PursuitPath | None,
+    extend: Script | None,
 ) -> Pursuit:
     run = _run(X, y, settings, rule, sample_weight, held_out, counts, judged, callback, extend)
     path, problem, n_folds = run.path, run.problem, rule.n_folds()
@@ -280,7 +280,7 @@ def _run(
     counts: np.ndarray | None = None,
     judged: np.ndarray | None = None,
     callback: Callback | None = None,
-    extend: PursuitPath | None = None,
+    extend: Script | None = None,
 ) -> _Run:
     _native.warn_once_if_slow()
     max_atoms: int = check_number("max_atoms", settings.max_atoms, low=1, integer=True)

@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg.blas import dtrsm
 
 from kernelpursuit import _native
 
@@ -29,6 +30,10 @@ ORTHOGONAL = 8 * np.finfo(np.float64).eps
 MAX_SWEEPS = 4
 # Directions that there is room for from the start; memory is taken only as they come.
 FIRST_ROOM = 1024
+# Atoms of a block are orthogonalised against the basis this many at a time. Below a part CLEARLY_NEW of its squared
+# length that is new, an atom is left to `orthogonalise`: the Cholesky factor of a panel resolves no more.
+PANEL = 64
+CLEARLY_NEW = 1e-10
 
 
 def grown(array: np.ndarray, n_rows: int) -> np.ndarray:
@@ -42,9 +47,9 @@ def grown(array: np.ndarray, n_rows: int) -> np.ndarray:
 
 @dataclass
 class Direction:
-    """What is new in an atom: its length, its products with the basis, and its vector, not yet of unit length.
+    """What is new in an atom: its length, its products with the basis, and its vector, made to be of unit length.
 
-    The values lie where the next direction of the basis will, and are valid until another is looked for.
+    The values lie where the direction will in the basis, and are valid until another is looked for.
     """
 
     rho: float
@@ -93,12 +98,12 @@ class Basis:
         room = capacity * penalised
         self._T, self._C = np.zeros((capacity, room)), np.zeros((room, room))
 
-    def reserve(self) -> None:
-        """Make room for one more direction and coordinate, twice as much as there was where there is none."""
-        room = len(self._R)
-        if max(self.size, self.n_coordinates) < room:
+    def reserve(self, n_more: int = 1) -> None:
+        """Make room for more directions and coordinates, twice as much as there was where there is too little."""
+        room, wanted = len(self._R), max(self.size, self.n_coordinates) + n_more
+        if wanted <= room:
             return
-        room = 2 * max(room, 1)
+        room = max(2 * room, wanted)
         self._V = grown(self._V, room)
         self._R = np.pad(self._R, (0, room - len(self._R)))
         if self.penalised:
@@ -169,7 +174,76 @@ class Basis:
             if squared <= dependent * inner:
                 return None
             if p @ p <= ORTHOGONAL**2 * max(self.size, 1) * squared:
-                return Direction(squared**0.5, total, z, c)
+                rho = squared**0.5
+                z /= rho
+                return Direction(rho, total, z, c / rho)
+        return None
+
+    def room_ahead(self, n_more: int) -> np.ndarray:
+        """Where the next directions will lie, shape (n_more, n_rows), for atoms to be written and made orthonormal."""
+        self.reserve(n_more)
+        return self._V[self.size : self.size + n_more]
+
+    def orthogonalise_ahead(self, own: np.ndarray) -> list[Direction]:
+        """Make atoms in `room_ahead` orthonormal: the directions they will be, if they are appended in this order.
+
+        `own` are their coordinates in the penalty, one each, which no other atom has; with no penalty they are not
+        looked at. The list ends before the first atom of which too little is new to be resolved here.
+
+        Notes
+        -----
+        Block Gram-Schmidt with Cholesky factors of panels, in two sweeps or more until all is orthogonal to a few eps
+        (Yamamoto et al. 2015): matrix products, where one atom after the other reads the basis over and over.
+        """
+        start, found = self.size, list[Direction]()
+        if self.penalised:
+            self._T[start : start + len(own)] = 0.0
+            columns = self.n_coordinates + np.arange(len(own))
+            self._T[start + np.arange(len(own)), columns] = own
+        for first in range(start, start + len(own), PANEL):
+            panel = self._orthogonal_panel(first, min(first + PANEL, start + len(own)))
+            if panel is None:
+                break
+            p, U, lengths = panel
+            clear = np.diagonal(U) > np.sqrt(CLEARLY_NEW) * lengths
+            n_clear = len(clear) if clear.all() else int(np.argmin(clear))
+            for j in range(n_clear):
+                t = first + j
+                known = t - start + self.n_coordinates + 1 if self.penalised else 0
+                products = np.concatenate([p[:, j], U[:j, j]])
+                found.append(Direction(float(U[j, j]), products, self._V[t], self._T[t, :known].copy()))
+            if n_clear < len(clear):
+                break
+        return found
+
+    def _orthogonal_panel(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Make the rows from first to end orthonormal, to those before them and among themselves.
+
+        Returns the factor that leads back, products with the rows before and upper triangular, and the lengths that
+        the rows had; None where they are dependent.
+        """
+        before, panel = (self._V[:first], self._T[:first]), (self._V[first:end], self._T[first:end])
+
+        def products(left: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+            return left[0] @ panel[0].T + left[1] @ panel[1].T
+
+        lengths = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in panel))
+        total, U, p = np.zeros((first, end - first)), np.eye(end - first), products(before)
+        for sweep in range(MAX_SWEEPS):
+            for part, old in zip(panel, before):
+                part -= p.T @ old
+            total += p @ U
+            try:
+                factor = cholesky(products(panel), check_finite=False)
+            except LinAlgError:
+                return None
+            for part in panel:
+                # In place: the rows of a part are the columns that BLAS sees.
+                part[:] = dtrsm(1.0, factor, part.T, side=1, overwrite_b=1).T if part.size else part
+            U, p = factor @ U, products(before)
+            # One sweep leaves of a panel what rounding of its squares did.
+            if sweep and (p * p).sum(axis=0).max(initial=0.0) <= ORTHOGONAL**2 * max(first, 1):
+                return total, U, lengths
         return None
 
     def append(self, direction: Direction) -> None:
@@ -177,10 +251,9 @@ class Basis:
         t = self.size
         self._R[:t, t] = direction.p
         self._R[t, t] = direction.rho
-        self._V[t] /= direction.rho
         if self.penalised:
             self._T[t] = 0.0
-            self._T[t, : len(direction.coordinates)] = direction.coordinates / direction.rho
+            self._T[t, : len(direction.coordinates)] = direction.coordinates
         self.size += 1
 
     def add_coordinate(self, coordinates: np.ndarray) -> None:

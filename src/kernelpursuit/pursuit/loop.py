@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kernelpursuit.pursuit.fits import Fit
-from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Recorder
 from kernelpursuit.pursuit.selection import Selector
@@ -28,7 +28,7 @@ def pursue(
     max_atoms: int,
     target_norm: float,
     exchange: bool = False,
-    replay: PursuitPath | None = None,
+    replay: Script | None = None,
     callback: Callback | None = None,
     progress: Progress | None = None,
 ) -> PursuitPath:
@@ -44,8 +44,8 @@ def pursue(
         Norm of the targets, against which a residual counts as zero.
     exchange : bool
         Whether every step ends with an attempt to exchange two atoms.
-    replay : PursuitPath, optional
-        A path to extend: its atoms are added first, without scoring any candidate.
+    replay : Script, optional
+        Steps that are taken first, without scoring any candidate.
     callback : callable, optional
         Called with the path after every step; a true answer ends the loop.
     """
@@ -75,11 +75,12 @@ def _end(fit: Fit, path: PursuitPath, rule: StoppingRule, max_atoms: int, target
     return None
 
 
-def _step(selector: Selector, recorder: Recorder, exchange: bool, replay: PursuitPath | None) -> str | None:
-    """Take the next step, that of an earlier fit where there is one to extend; return None, or why there is none."""
+def _step(selector: Selector, recorder: Recorder, exchange: bool, replay: Script | None) -> str | None:
+    """Take the next step, that of a script as long as there is one; return None, or why there is none."""
     k = selector.fit.n_steps
     if replay is not None and k < replay.n_steps and _repeat(replay, k, selector):
-        recorder.note_correlation(float(replay.correlation[k]) * recorder.scale, k)
+        if not np.isnan(replay.correlation[k]):
+            recorder.note_correlation(float(replay.correlation[k]) * recorder.scale, k)
         return None
     reason = selector.step()
     recorder.note_correlation(selector.correlation_before, k)
@@ -88,14 +89,17 @@ def _step(selector: Selector, recorder: Recorder, exchange: bool, replay: Pursui
     return reason
 
 
-def _repeat(replay: PursuitPath, k: int, selector: Selector) -> bool:
-    """Do again what an earlier fit did after k steps; False where that cannot be, and a step must be taken.
+def _repeat(replay: Script, k: int, selector: Selector) -> bool:
+    """Do what a script says of step k; False where that cannot be, and the loop must decide.
 
     On another machine, values may round in another way, and an atom that was barely independent not be so any more.
     """
     for when, dependent in replay.skipped:
         if when == k:
             selector.skip(dependent)
+    if replay.in_blocks:
+        swapped = [when for when, _, _ in replay.swaps if when > k]
+        selector.fit.foresee(replay.atom[k : min(swapped, default=replay.n_steps)])
     if not selector.force(int(replay.atom[k])):
         return False
     for when, leaving, coming in replay.swaps:

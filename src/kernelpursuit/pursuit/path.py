@@ -14,6 +14,36 @@ LEVELS = np.concatenate([np.linspace(0.0, 0.9, 37), np.linspace(0.905, 0.995, 19
 
 
 @dataclass
+class Script:
+    """Steps for a loop to take before it decides for itself: atoms to pick, and what else is known of them.
+
+    correlation, skipped, swaps   as in `PursuitPath`; where it is not known, the correlation is NaN
+    in_blocks   whether the fit may prepare for many atoms at once: that is faster, and rounds in another way
+    """
+
+    atom: np.ndarray
+    correlation: np.ndarray
+    in_blocks: bool = False
+    skipped: list[tuple[int, int]] = field(default_factory=list)
+    swaps: list[tuple[int, int, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, path: PursuitPath) -> Script:
+        """The steps of a path."""
+        return cls(path.atom, path.correlation, skipped=path.skipped, swaps=path.swaps)
+
+    @classmethod
+    def in_blocks_of(cls, atoms: np.ndarray) -> Script:
+        """Atoms one after the other, of which nothing else is known."""
+        return cls(atoms, np.full(len(atoms), np.nan), in_blocks=True)
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps."""
+        return len(self.atom)
+
+
+@dataclass
 class PursuitPath:
     """The path of a pursuit: arrays with one entry for the model after k = 0, 1, ..., n_steps steps.
 

@@ -23,6 +23,8 @@ class Penalty(ABC):
 
     #: Whether an atom could be worth picking again in a second copy, since two copies share its weight.
     rewards_copies = False
+    #: Whether L is diagonal, so that the coordinate of an atom is its own.
+    is_diagonal = False
 
     @abstractmethod
     def diagonal(self, n_atoms: int) -> np.ndarray:
@@ -59,6 +61,7 @@ class Ridge(Penalty):
     """
 
     rewards_copies = True
+    is_diagonal = True
 
     def __init__(self, alpha: float):
         self.alpha = alpha

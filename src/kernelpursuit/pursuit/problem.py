@@ -12,7 +12,7 @@ from kernelpursuit._validate import as_floats, check_finite, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed, split
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit.measure import classes_of
-from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
 # Beyond this size, or its inverse, sums of squares of the targets leave the range of float64.
@@ -83,14 +83,14 @@ class Problem:
         swaps = [(k, int(numbers[leaving]), int(numbers[coming])) for k, leaving, coming in path.swaps]
         return replace(path, atom=numbers[path.atom], used=numbers[path.used], skipped=skipped, swaps=swaps)
 
-    def renumber(self, path: PursuitPath) -> PursuitPath:
-        """Return a path of an earlier fit of the same problem with atoms numbered as in the searched dictionary."""
+    def renumber(self, script: Script) -> Script:
+        """Return steps over the same dictionary with atoms numbered as in the searched one."""
         if self.numbers is None:
-            return path
+            return script
         place = {int(number): i for i, number in enumerate(self.numbers)}
-        skipped = [(k, place[atom]) for k, atom in path.skipped]
-        swaps = [(k, place[leaving], place[coming]) for k, leaving, coming in path.swaps]
-        return replace(path, atom=np.searchsorted(self.numbers, path.atom), skipped=skipped, swaps=swaps)
+        skipped = [(k, place[atom]) for k, atom in script.skipped]
+        swaps = [(k, place[leaving], place[coming]) for k, leaving, coming in script.swaps]
+        return replace(script, atom=np.searchsorted(self.numbers, script.atom), skipped=skipped, swaps=swaps)
 
     def facts(self) -> dict[str, Any]:
         """What a path knows of the problem as a whole."""

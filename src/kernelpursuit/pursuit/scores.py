@@ -59,11 +59,15 @@ class RunningScores(Scores):
 
     def __init__(self, fit: OrthogonalFit):
         self.fit = fit
-        self._begin()
+        self._has_begun = False
+        # Of orthogonalised atoms all are scored before the first is picked; others not before they are asked for.
+        if isinstance(fit.penalty, OrthogonalRidge):
+            self._begin()
 
     def _begin(self) -> None:
         """Score all atoms from nothing, with the directions that there are."""
         fit, engine = self.fit, self.fit.engine
+        self._has_begun = True
         self._n_metrics = fit.n_metrics
         self.inner = engine.sqnorms() + fit.own_penalties
         self.noise = NOISE[engine.is_exact] * self.inner
@@ -83,7 +87,7 @@ class RunningScores(Scores):
     def added(self) -> None:
         """Note that the fit has a new direction."""
         # With the penalty of orthogonalised atoms u is no product of atoms with a residual, so it stays as it began.
-        if isinstance(self.fit.penalty, OrthogonalRidge):
+        if not self._has_begun or isinstance(self.fit.penalty, OrthogonalRidge):
             return
         if self.fit.residual_norm < ANCHOR_AGAIN_BELOW[self.fit.engine.is_exact] * self._anchor_norm:
             self._anchor()
@@ -93,7 +97,7 @@ class RunningScores(Scores):
 
         Where rows have other weights now, that is all directions; where just the residual is another, it joins them.
         """
-        if self.fit.n_metrics != self._n_metrics:
+        if not self._has_begun or self.fit.n_metrics != self._n_metrics:
             self._begin()
         elif self.fit.n_refits != self._n_refits:
             self._anchor()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.losses import Loss
-from kernelpursuit.updates import Update
+from kernelpursuit.updates import Orthogonal, Update
 
 
 @dataclass(frozen=True)
@@ -19,19 +19,19 @@ class Settings:
     """
 
     dictionary: Dictionary
-    gamma: Any
     max_atoms: int
-    selection: str
-    update: Update
-    exchange: bool
-    candidates: Any
-    penalty: str | None
-    alpha: float
-    fit_intercept: bool
-    memory_budget: int | None
     seed: int
-    n_jobs: int | None
-    verbose: bool
+    gamma: Any = "scale"
+    selection: str = "gain"
+    update: Update = field(default_factory=Orthogonal)
+    exchange: bool = False
+    candidates: Any = "all"
+    penalty: str | None = "ridge"
+    alpha: float = 0.0
+    fit_intercept: bool = False
+    memory_budget: int | None = None
+    n_jobs: int | None = None
+    verbose: bool = False
     truncate: Any = None
     loss: Loss | None = None
     classes: bool = False

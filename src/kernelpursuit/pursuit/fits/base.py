@@ -109,6 +109,13 @@ class Fit(ABC):
         """Do what is left to do for the model after k steps, which is kept; return the figures that have changed."""
         return {}
 
+    def foresee(self, atoms: np.ndarray) -> int:
+        """Prepare for atoms that will be examined and added one by one, in this order; return for how many.
+
+        Other atoms may come all the same.
+        """
+        return 0
+
     @abstractmethod
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms."""

@@ -106,6 +106,10 @@ class LossFit(OrthogonalFit):
         """Root of the sum of losses, in place of the norm of the residual."""
         return float(np.sqrt(max(self._loss_sum, 0.0)))
 
+    def foresee(self, atoms: np.ndarray) -> int:
+        """None: every refit gives the rows other weights, in which other directions are orthonormal."""
+        return 0
+
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
         """Add the k-th atom of a shortlist; refit where that is due, or where the square has misled."""
         before = self.cost()

@@ -35,6 +35,20 @@ class Lifted:
     lost: np.ndarray
 
 
+@dataclass
+class Foreseen:
+    """An atom that is orthonormal already to those that will be there when it is added.
+
+    column  its coordinates in the penalty
+    lost    that something of it is new is known
+    """
+
+    atom: int
+    direction: Direction
+    column: np.ndarray
+    lost: np.ndarray
+
+
 class OrthogonalFit(Fit):
     """Least squares over the picked atoms, by an orthonormal basis of them.
 
@@ -72,6 +86,7 @@ class OrthogonalFit(Fit):
         self.b = np.zeros((0, len(targets)))
         self.leverage = np.zeros(engine.n_rows)
         self._columns = np.empty((0, engine.n_rows))
+        self._foreseen: list[Foreseen] = []  # the last of them is the next
         for column in fixed:
             self._append(fixed_direction(self.basis, column))
             self.n_fixed += 1
@@ -81,11 +96,38 @@ class OrthogonalFit(Fit):
         """`||y - D w||² + w' L w`."""
         return self.residual_norm**2 + float(np.square(self._coordinates).sum())
 
+    def foresee(self, atoms: np.ndarray) -> int:
+        """Make atoms orthonormal that will be added in this order, where their coordinates are known beforehand."""
+        knows_coordinates = self.penalty is None or self.penalty.is_diagonal
+        if self._foreseen or len(atoms) < 2 or self.lowest_rcond is not None or not knows_coordinates:
+            return len(self._foreseen)
+        values = self.engine.columns(atoms, self.basis.room_ahead(len(atoms)))
+        require_finite(np.einsum("ij,ij->i", values, values))
+        own, m = np.sqrt(self.own_penalties[atoms]), self.basis.n_coordinates
+        for k, direction in enumerate(self.basis.orthogonalise_ahead(own)):
+            column = np.zeros(len(direction.coordinates))
+            column[m + k :] = own[k]
+            self._foreseen.append(Foreseen(int(atoms[k]), direction, column, np.zeros(1, dtype=bool)))
+        self._foreseen.reverse()
+        return len(self._foreseen)
+
+    def _foreseen_shortlist(self, foreseen: Foreseen) -> Shortlist:
+        """Scores of the atom that was foreseen to come next."""
+        direction = foreseen.direction
+        along = _native.stored_rmatvec(direction.values[None], self.residual, n_threads=self.engine.n_threads)
+        u = direction.rho * (along + self._penalised_along(direction.coordinates[None]))
+        new = np.array([direction.rho**2])
+        return Shortlist(np.array([foreseen.atom]), new + direction.p @ direction.p, u, new, foreseen)
+
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms: their columns and one matrix product over the basis.
 
         Columns are looked at some at a time, and those of the last ones stay for `add`.
         """
+        if self._foreseen:
+            if len(atoms) == 1 and self._foreseen[-1].atom == atoms[0]:
+                return self._foreseen_shortlist(self._foreseen[-1])
+            self._foreseen.clear()
         self.basis.reserve()
         inner, u = np.empty(len(atoms)), np.empty((self.n_targets, len(atoms)))
         p = np.empty((len(atoms), self.basis.size)).T  # an atom's products lie side by side, and round alike
@@ -137,11 +179,16 @@ class OrthogonalFit(Fit):
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
         """Add the k-th atom of a shortlist and refit all weights."""
         lowest = self.lowest_rcond
-        values, coordinates = self._column(shortlist, k)
-        enough = DEPENDENT if lowest is None else BARELY_INDEPENDENT
-        direction = self.basis.orthogonalise(
-            values, coordinates, shortlist.details.p[:, k], float(shortlist.inner[k]), enough
-        )
+        direction: Direction | None
+        if isinstance(shortlist.details, Foreseen):
+            direction, coordinates = shortlist.details.direction, shortlist.details.column
+            self._foreseen.pop()
+        else:
+            values, coordinates = self._column(shortlist, k)
+            enough = DEPENDENT if lowest is None else BARELY_INDEPENDENT
+            direction = self.basis.orthogonalise(
+                values, coordinates, shortlist.details.p[:, k], float(shortlist.inner[k]), enough
+            )
         self.rcond = 0.0 if direction is None else _reciprocal_condition(direction.rho**2 / shortlist.inner[k])
         if lowest is not None and self.rcond < lowest:
             if self.is_copy(int(shortlist.atoms[k])):
@@ -173,6 +220,7 @@ class OrthogonalFit(Fit):
         the exchange of one weight is `||r + w_s X_s - gamma X_l||²`, least over gamma. The residual r is orthogonal
         to X_s, so that this is below `||r||²` where `<r + w_s X_s, X_l>² / <X_l, X_l> > w_s² <X_s, X_s>`.
         """
+        self._foreseen.clear()
         position = self.n_fixed + self.atoms.index(leaving)
         shortlist = self.examine(np.array([coming]))
         # What is in the span of the model has nothing to gain from, and its row's copies would hide the next.

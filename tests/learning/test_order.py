@@ -1,0 +1,47 @@
+"""The order in which a model's own atoms are picked, from their inner products, against the loop over all rows."""
+
+import numpy as np
+import pytest
+
+from kernelpursuit.dictionary import KernelAtoms
+from kernelpursuit.kernels import RBF
+from kernelpursuit.learning import order
+from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.model import Model
+from kernelpursuit.learning.order import pick_in_order
+from kernelpursuit.learning.sample import Rows
+from kernelpursuit.pursuit import Settings, run_pursuit
+from kernelpursuit.stopping import as_rule
+
+N_ATOMS = 20
+
+
+@pytest.fixture
+def model(rng):
+    scales, factors = np.array([1.0, 0.4, 0.0]), rng.uniform(0.3, 3.0, size=N_ATOMS)
+    return Model(scales, 0.05, rng.normal(size=(N_ATOMS, 3)), factors)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("n_targets", [1, 3])
+def test_is_that_of_the_loop(rng, model, intercept, weighted, n_targets, monkeypatch):
+    monkeypatch.setattr(order, "VALUES_AT_A_TIME", 70 * N_ATOMS)
+    Z = rng.normal(size=(300, 3))
+    Y = np.sin(2 * Z[:, :1] + np.arange(n_targets)) + 0.1 * rng.normal(size=(300, n_targets)) + 5.0
+    weights = rng.uniform(0.2, 3.0, size=300) if weighted else np.ones(300)
+    task = Task(None, False, intercept, 0, 1, None)
+    found = pick_in_order(RBF(), model, Rows(Z, Y.T, weights), task)
+    atoms = KernelAtoms(RBF(gamma=1.0), model.centers * model.scales, factors=model.factors)
+    settings = Settings(atoms, N_ATOMS, 0, alpha=model.alpha, fit_intercept=intercept, n_jobs=1)
+    path = run_pursuit(Z * model.scales, Y, settings, as_rule("max"), weights).path
+    np.testing.assert_array_equal(found.atom, path.atom)
+    assert found.in_blocks
+
+
+def test_of_atoms_that_are_one_and_the_same(rng, model):
+    same = Model(model.scales, 0.0, np.repeat(model.centers[:1], 3, axis=0), np.ones(3))
+    task = Task(None, False, True, 0, 1, None)
+    assert (
+        pick_in_order(RBF(), same, Rows(rng.normal(size=(50, 3)), rng.normal(size=(1, 50)), np.ones(50)), task) is None
+    )
