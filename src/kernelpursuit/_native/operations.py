@@ -44,10 +44,17 @@ def _check_matrix(name: str, value: ArrayLike, double: bool = False) -> Any:
     if double:
         if array.dtype.kind not in "fiub":
             raise ValueError(f"{name} has type {array.dtype}; give real numbers.")
-        return np.require(array, np.float64, ["C", "A"])
+        return _in_order(array, np.float64)
     if array.dtype not in (np.float32, np.float64):
         raise ValueError(f"{name} has type {array.dtype}; give float32 or float64.")
-    return np.require(array, requirements=["C", "A"])
+    return _in_order(array, array.dtype)
+
+
+def _in_order(array: Any, dtype: Any) -> Any:
+    """Return the array as the core reads it; one that is so already, as most are, is not looked at for long."""
+    if array.dtype == dtype and array.flags.carray:
+        return array
+    return np.require(array, dtype, ["C", "A"])
 
 
 def _check_pair(X: ArrayLike, C: ArrayLike) -> tuple[Any, Any]:
@@ -386,7 +393,7 @@ def _check_vector(name: str, value: ArrayLike, length: int) -> NDArray[np.float6
     if array.ndim != 1 or array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be a vector of real numbers; give {length} of them.")
     _check_length(name, "entries", len(array), length)
-    return np.require(array, np.float64, ["C", "A"])
+    return _in_order(array, np.float64)
 
 
 def stored_rmatvec(block: ArrayLike, V: ArrayLike, n_threads: int | None = None) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +15,39 @@ from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Settings, resolve_threads, run_pursuit
-from kernelpursuit.stopping import Loo, as_rule
+from kernelpursuit.stopping import Loo, Max, StoppingRule
 
 # Rounds of reweighting after atoms have moved.
 REWEIGHTED = 5
+# The rule that keeps every atom.
+ALL = Max()
+
+
+@dataclass(repr=False)
+class EnoughFor(Loo):
+    """Keep so many atoms as more rows than the path has seen may ask for.
+
+    The leave-one-out error of a sample is least where what one more atom explains is no more than the noise it lets
+    in. The noise of n rows in place of a sample is less by their ratio. Where what is left to explain falls as 1 / k²,
+    the least of the sum is at a k that grows with the third root of it.
+
+    Parameters
+    ----------
+    times_the_rows : how many samples there are in all rows
+    """
+
+    times_the_rows: float = 1.0
+
+    def fired(self, path: Any) -> bool:
+        """Whether there are enough, and the error of the sample falls no more."""
+        return super().fired(path) and path.n_steps >= self._wanted(path)
+
+    def choose(self, path: Any) -> int:
+        """As many more than at the least error as the rows are more."""
+        return min(path.n_steps, self._wanted(path))
+
+    def _wanted(self, path: Any) -> int:
+        return int(np.ceil(self.least(path) * self.times_the_rows ** (1 / 3)))
 
 
 @dataclass(frozen=True)
@@ -92,12 +122,11 @@ def pick(
     max_atoms: int,
     n_candidates: int,
     factors: Sequence[float] = (1.0,),
-    patience: int | None = None,
+    rule: StoppingRule = ALL,
 ) -> Picked:
     """Pick atoms at the first `n_candidates` rows, in each of the widths, by their gain on all of the rows.
 
-    Scales and penalty are the model's. With `patience`, that many atoms without a lower leave-one-out error end the
-    search, and those up to the least error are kept.
+    Scales and penalty are the model's.
     """
     n = min(n_candidates, len(rows))
     centers, unit = rows.Z[:n] * model.scales, kernel.with_gamma(1.0)
@@ -112,9 +141,9 @@ def pick(
         n_jobs=task.n_jobs,
         loss=task.loss,
         classes=task.classes,
+        intervals=False,
     )
     weights = None if (rows.weights == 1).all() else rows.weights
-    rule = as_rule("max") if patience is None else Loo(patience=patience)
     found = run_pursuit(rows.Z * model.scales, np.ascontiguousarray(rows.y.T), settings, rule, weights)
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)

@@ -1,13 +1,13 @@
 """The leave-one-out error of a penalised least-squares fit, in closed form, and its derivative by every kernel value.
 
-With the k columns of a model as the rows of K (times the root of the metric, the constant projected out),
-`A = K K' + alpha I = R'R` and `V = R^-T K`, the residuals are `e = t - b'V` with `b = V t'`, the leverages
-`h_i = sum_t V_ti²`, and the error of row i, left out, is `q_i = e_i / (1 - h_i)`. With `a = dL/de` and `c = dL/dh`,
+With the k columns of a model as the rows of K (times the root of the metric, the constant projected out) and
+`A = K K' + alpha I`, the weights are `w = A^-1 K t'`, the residuals `e = t - w'K`, and with `W = A^-1 K` the leverages
+`h_i = sum_j W_ji K_ji`. The error of row i, left out, is `q_i = e_i / (1 - h_i)`. With `a = dL/de`, `c = dL/dh` and
+`v = W a'`,
 
-    dL/dK = R^-1 (2 V diag(c) - (2 V diag(c) V' - b (V a')') V - b a - (V a') e)
+    dL/dK = 2 W diag(c) - (2 W diag(c) W' - w v') K - w a - v e
 
-so that an error and its derivative take two products `V V'`, one `k x k` by `k x n`, and two triangular solves. All of
-it is BLAS level 3.
+so that an error and its derivative take two products `K K'` and two `k x k` by `k x n`. All of it is BLAS level 3.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
-from scipy.linalg.blas import dtrsm
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+from scipy.linalg.blas import dgemm, dger, dtrsm
+from scipy.linalg.lapack import dpotri
 
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Objective
@@ -118,16 +119,19 @@ class Fitted(ABC):
     def __init__(self, target: Target):
         self.target = target
         self._root = np.sqrt(target.metric)
+        self._is_plain = bool((target.metric == 1.0).all())
         self._constant = self._root / np.linalg.norm(self._root) if target.intercept else np.zeros_like(self._root)
-        self._response = self._without_constant(target.response * self._root)
+        response = target.response * self._root
+        self._response = response - np.outer(response @ self._constant, self._constant)
 
-    def _without_constant(self, values: np.ndarray) -> np.ndarray:
-        """Rows without their part along the constant; a new array."""
-        return values - np.outer(values @ self._constant, self._constant)
-
-    def _weighted(self, K: np.ndarray) -> np.ndarray:
-        """Columns of the fit, one row an atom: times the root of the metric, without the constant; a new array."""
-        return self._without_constant(K * self._root)
+    def _weigh(self, K: np.ndarray) -> np.ndarray:
+        """Make kernel values the columns of the fit, in place: times the root of the metric, without the constant."""
+        K = np.ascontiguousarray(K)
+        if not self._is_plain:
+            K *= self._root
+        if self.target.intercept:
+            dger(-1.0, self._constant, K @ self._constant, a=K.T, overwrite_x=0, overwrite_a=1)
+        return K
 
     @staticmethod
     def _factor(weighted: np.ndarray, alpha: float) -> np.ndarray | None:
@@ -141,7 +145,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
-        """The value, its derivative by every entry of K of shape (k, n_rows), and by log alpha."""
+        """The value, its derivative by every entry of K of shape (k, n_rows), and by log alpha; K is written over."""
 
 
 class PenalisedCost(Fitted):
@@ -154,15 +158,15 @@ class PenalisedCost(Fitted):
 
     def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
         """The cost a row and its derivative by every entry of K; the penalty is taken as given."""
-        weighted = self._weighted(K)
+        weighted = self._weigh(K)
         R = self._factor(weighted, alpha)
         if R is None:
             return np.inf, np.zeros_like(K), 0.0
-        w = _solved(R, _solved(R, weighted @ self._response.T, transposed=True))
+        w = cho_solve((R, False), weighted @ self._response.T, check_finite=False)
         residual = self._response - w.T @ weighted
         total = float(self.target.weights.sum())
         cost = float(np.square(residual).sum() + alpha * np.square(w).sum())
-        return cost / total, (w * (-2 / total)) @ (residual * self._root), 0.0
+        return cost / total, np.matmul(w * (-2 / total), residual * self._root, out=K), 0.0
 
 
 class LeaveOneOut(Fitted):
@@ -170,14 +174,17 @@ class LeaveOneOut(Fitted):
 
     def losses(self, K: np.ndarray, alpha: float) -> Losses:
         """The losses alone; `K` of shape (k, n_rows), one row an atom. Infinite where the fit is singular."""
-        parts = self._solve(K, alpha)
-        if parts is None:
+        weighted = self._weigh(K.copy())
+        R = self._factor(weighted, alpha)
+        if R is None:
             return Losses(np.full(K.shape[1], np.inf), self.target.judged)
-        return self.target.losses(self._left_out(*parts[3:]))
+        V = dtrsm(1.0, R, weighted.T, side=1, overwrite_b=1).T
+        residual = self._response - (self._response @ V.T) @ V
+        return self.target.losses(self._left_out(residual, self._left(np.einsum("ij,ij->j", V, V))))
 
     def errors(self, K: np.ndarray, alphas: np.ndarray) -> list[float]:
         """The errors with several penalties, by one eigendecomposition."""
-        weighted = self._weighted(K)
+        weighted = self._weigh(K.copy())
         squares, Q = eigh(weighted @ weighted.T, overwrite_a=True, check_finite=False)
         V = Q.T @ weighted
         b, share, errors = V @ self._response.T, np.square(V), []
@@ -190,43 +197,37 @@ class LeaveOneOut(Fitted):
 
     def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
         """The error, its derivative by every entry of K, and by log alpha; infinite where the fit is singular."""
-        parts = self._solve(K, alpha)
-        if parts is None:
+        weighted = self._weigh(K)
+        R = self._factor(weighted, alpha)
+        if R is None:
             return np.inf, np.zeros_like(K), 0.0
-        R, V, b, residual, left = parts
+        W = _inverse(R) @ weighted
+        w = W @ self._response.T
+        residual = self._response - w.T @ weighted
+        left = self._left(np.einsum("ij,ij->j", W, weighted))
         left_out = self._left_out(residual, left)
         # The score without row i is (t_i - e_i / left_i) / root_i.
         a = -self.target.slope(left_out) / (self._root * left)
         c = (a * residual / left).sum(axis=0) / self.target.counts
-        Va = V @ a.T
+        v = W @ a.T
         if self.target.loss is None:  # then no c is negative, and the product is symmetric to BLAS as well
-            scaled = V * np.sqrt(c)
+            scaled = W * np.sqrt(c)
             B = scaled @ scaled.T
         else:
-            B = (V * c) @ V.T
-        by_alpha = alpha * (_solved(R, Va) * _solved(R, b)).sum() - alpha * np.trace(_solved(R, _solved(R, B).T))
-        inner = V * (2 * c)
-        inner -= (2 * B - b @ Va.T) @ V
-        inner -= b @ a
-        inner -= Va @ residual
-        # R G = inner, solved in place: the rows of `inner` are the columns that BLAS sees.
-        G = dtrsm(1.0, R, inner.T, side=1, trans_a=1, overwrite_b=1).T
-        G = self._without_constant(G)
-        G *= self._root
-        return self.target.losses(left_out).mean, G, float(by_alpha)
-
-    def _solve(self, K: np.ndarray, alpha: float) -> tuple[np.ndarray, ...] | None:
-        """R, V, b, the residual e, and what leaving a row out leaves of it; None where the fit is singular."""
-        weighted = self._weighted(K)
-        R = self._factor(weighted, alpha)
-        if R is None:
-            return None
-        V = dtrsm(1.0, R, weighted.T, side=1, overwrite_b=1).T
-        b = V @ self._response.T
-        residual = self._response - b.T @ V
-        return R, V, b, residual, self._left(np.einsum("ij,ij->j", V, V))
+            B = (W * c) @ W.T
+        by_alpha = alpha * float((v * w).sum() - np.trace(B))
+        # What goes from the derivative with the constant: its product with that, to which K and e are orthogonal.
+        along = W @ (2 * c * self._constant) - w @ (a @ self._constant)
+        G = W
+        G *= 2 * c
+        _subtract_product(G, 2 * B - w @ v.T, weighted)
+        _subtract_product(G, np.column_stack([w, v, along]), np.vstack([a, residual, self._constant]))
+        if not self._is_plain:
+            G *= self._root
+        return self.target.losses(left_out).mean, G, by_alpha
 
     def _left(self, leverage: np.ndarray) -> np.ndarray:
+        """What leaving a row out leaves of its residual's share."""
         return np.maximum(1.0 - (leverage + np.square(self._constant)) / self.target.counts, LEAST_LEFT)
 
     def _left_out(self, residual: np.ndarray, left: np.ndarray) -> np.ndarray:
@@ -234,5 +235,12 @@ class LeaveOneOut(Fitted):
         return self.target.response - residual / (left * self._root)
 
 
-def _solved(R: np.ndarray, right: np.ndarray, transposed: bool = False) -> np.ndarray:
-    return solve_triangular(R, right, trans=int(transposed), check_finite=False)
+def _inverse(R: np.ndarray) -> np.ndarray:
+    """The inverse of `R'R`."""
+    upper, _ = dpotri(R)
+    return np.triu(upper) + np.triu(upper, 1).T
+
+
+def _subtract_product(G: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+    """`G -= left @ right` without a matrix for the product; what rows are here are columns to BLAS."""
+    dgemm(-1.0, right.T, np.ascontiguousarray(left).T, beta=1.0, c=G.T, overwrite_c=1)

@@ -137,12 +137,14 @@ def descend(
     n_judged = 1.0 / float(np.square(objective.target.judged).sum())
     spread = SPREAD_OF_SCALES if squared else SPREAD_UNDER_OTHER_LOSSES
     errors: list[tuple[float, float]] = []
+    # Written over by every look: fresh memory costs as much time as a kernel.
+    room = np.empty((len(start.factors), len(Z)))
 
     def look(x: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal unit
         model = packing.model(x)
         rows, centers = Z * model.scales, model.centers * model.scales
-        K = _native.block(spec, centers, rows, factors=model.factors, n_threads=n_threads)
+        K = _native.block(spec, centers, rows, room, factors=model.factors, n_threads=n_threads)
         error, G, by_alpha = objective.gradient(K, model.alpha)
         if not np.isfinite(error) or (squared and not error > 0):
             return WORST, np.zeros_like(x)

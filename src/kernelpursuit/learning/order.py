@@ -7,11 +7,10 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.atoms import ALL, Task
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.pursuit import Script, Settings, run_pursuit
-from kernelpursuit.stopping import as_rule
 
 # Kernel values that are there at a time.
 VALUES_AT_A_TIME = 2**22
@@ -31,8 +30,10 @@ def pick_in_order(kernel: Kernel, model: Model, rows: Rows, task: Task) -> Scrip
     except LinAlgError:
         return None
     targets = solve_triangular(S, c, trans="T", check_finite=False)
-    settings = Settings(dictionary=Precomputed(), max_atoms=len(S), penalty=None, seed=task.seed, n_jobs=task.n_jobs)
-    path = run_pursuit(S, targets, settings, as_rule("max")).path
+    settings = Settings(
+        dictionary=Precomputed(), max_atoms=len(S), penalty=None, seed=task.seed, n_jobs=task.n_jobs, intervals=False
+    )
+    path = run_pursuit(S, targets, settings, ALL).path
     return Script.in_blocks_of(path.atom)
 
 

@@ -48,17 +48,23 @@ class AtomsPlan:
 
     n_atoms: int
     n_rows: int = 4000
-    n_candidates: int = 1500
+    n_candidates: int = 1000
     patience: int | None = 64
 
 
 @dataclass(frozen=True)
 class RefinePlan:
-    """Rounds of refinement: rows of a sample, and steps of the search."""
+    """Rounds of refinement: rows of a sample, for every atom and at least and at most, and steps of the search."""
 
-    n_rows: int = 8_000
+    rows_an_atom: int = 32
+    least_rows: int = 6000
+    n_rows: int = 16_000
     n_steps: int = 6
     n_rounds: int = 5
+
+    def sample_for(self, n_atoms: int) -> int:
+        """Rows of a sample: atoms that may move have many numbers to fit to it."""
+        return min(max(self.rows_an_atom * n_atoms, self.least_rows), self.n_rows)
 
 
 @dataclass(frozen=True)

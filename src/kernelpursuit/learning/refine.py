@@ -48,9 +48,10 @@ def refine(
     generator: np.random.Generator,
 ) -> Picked:
     """Move atoms downhill on a sample of the rows, a fresh one each round, while the rows held back gain from it."""
+    n_rows = plan.sample_for(len(picked.rows))
 
     def fresh() -> Rows:
-        return rows.take(generator.permutation(len(rows))[: plan.n_rows])
+        return rows.take(generator.permutation(len(rows))[:n_rows])
 
     sample = fresh()
     least = judge.losses(picked, sample).mean

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import Picked, Task, pick
+from kernelpursuit.learning.atoms import ALL, EnoughFor, Picked, Task, pick
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.order import pick_in_order
@@ -19,6 +19,7 @@ from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
 from kernelpursuit.learning.scales import Scales, first_model, learn_scales
 from kernelpursuit.pursuit import Script, one_blas_thread
+from kernelpursuit.stopping import StoppingRule
 
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
 SHUFFLE, SCALES, REFINE = 11, 12, 13
@@ -55,6 +56,7 @@ class Learned:
     script: Script | None = None
 
 
+@one_blas_thread()
 def learn(
     X: np.ndarray,
     y: np.ndarray,
@@ -92,9 +94,7 @@ def learn(
         task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
     if gamma is None:
         assert plan.scales is not None
-        # Samples are small: threads of the BLAS would wait for each other, at the expense of the native core.
-        with one_blas_thread():
-            kernel, scales = _choose_kernel(kernels[: plan.n_kernels], rows, task, plan.scales)
+        kernel, scales = _choose_kernel(kernels[: plan.n_kernels], rows, task, plan.scales)
         model = _without_idle_features(scales.model)
     else:
         kernel, model = kernels[0], first_model(rows.Z, task.alpha)
@@ -151,9 +151,13 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
     assert plan.atoms is not None
     held_back, rest = rows.take(slice(plan.n_held_back)), rows.take(slice(plan.n_held_back, None))
     judge = Judge(kernel, held_back, task)
-    widths = _choose_widths(kernel, model, rest, judge, plan.widths)
+    # Atoms that may move will have a width each.
+    widths = ONE_WIDTH if plan.refine is not None else _choose_widths(kernel, model, rest, judge, plan.widths)
     seen = rows if plan.refine is None else rest
     sample, n_candidates = seen.take(slice(plan.atoms.n_rows)), plan.atoms.n_candidates // len(widths)
+    rule: StoppingRule = ALL
+    if plan.atoms.patience is not None:
+        rule = EnoughFor(patience=plan.atoms.patience, times_the_rows=len(rows) / len(sample))
     picked = pick(
         kernel,
         model,
@@ -162,7 +166,7 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
         max_atoms=plan.atoms.n_atoms,
         n_candidates=n_candidates,
         factors=widths,
-        patience=plan.atoms.patience,
+        rule=rule,
     )
     if not len(picked.rows):
         return picked, False

@@ -205,8 +205,9 @@ def run_pursuit(
         raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
     check_loss(settings)
     require_known(rule, settings.update, settings.loss)
-    # Products of the BLAS and of the native core alternate only where a loss is refitted.
-    with nullcontext() if settings.loss is None else one_blas_thread():
+    # Products of the BLAS and of the native core alternate only where a loss is refitted, or atoms come in blocks.
+    takes_turns = settings.loss is not None or (extend is not None and extend.in_blocks)
+    with one_blas_thread() if takes_turns else nullcontext():
         return _pursuit(X, y, settings, rule, sample_weight, held_out, counts, judged, callback, extend)
 
 
@@ -350,7 +351,7 @@ def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n
     monitor = None
     if problem.held_out is not None:
         monitor = Monitor(problem, measure, n_threads)
-    return fit, Recorder(fit, max_atoms, problem, measure, monitor)
+    return fit, Recorder(fit, max_atoms, problem, measure, monitor, settings.intervals)
 
 
 def resolve_threads(n_jobs: int | None) -> int:

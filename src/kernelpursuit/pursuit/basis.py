@@ -192,8 +192,9 @@ class Basis:
 
         Notes
         -----
-        Block Gram-Schmidt with Cholesky factors of panels, in two sweeps or more until all is orthogonal to a few eps
-        (Yamamoto et al. 2015): matrix products, where one atom after the other reads the basis over and over.
+        Block Gram-Schmidt with Cholesky factors of panels, twice, which is enough for atoms of which something is
+        clearly new (Yamamoto et al. 2015): matrix products, where one atom after the other reads the basis over and
+        over.
         """
         start, found = self.size, list[Direction]()
         if self.penalised:
@@ -228,8 +229,9 @@ class Basis:
             return left[0] @ panel[0].T + left[1] @ panel[1].T
 
         lengths = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in panel))
-        total, U, p = np.zeros((first, end - first)), np.eye(end - first), products(before)
-        for sweep in range(MAX_SWEEPS):
+        total, U = np.zeros((first, end - first)), np.eye(end - first)
+        for _ in range(2):
+            p = products(before)
             for part, old in zip(panel, before):
                 part -= p.T @ old
             total += p @ U
@@ -240,11 +242,8 @@ class Basis:
             for part in panel:
                 # In place: the rows of a part are the columns that BLAS sees.
                 part[:] = dtrsm(1.0, factor, part.T, side=1, overwrite_b=1).T if part.size else part
-            U, p = factor @ U, products(before)
-            # One sweep leaves of a panel what rounding of its squares did.
-            if sweep and (p * p).sum(axis=0).max(initial=0.0) <= ORTHOGONAL**2 * max(first, 1):
-                return total, U, lengths
-        return None
+            U = factor @ U
+        return total, U, lengths
 
     def append(self, direction: Direction) -> None:
         """Add a direction."""

@@ -86,10 +86,18 @@ class Recorder:
         How far scores are from targets.
     monitor : Monitor, optional
         Who follows the error on held-out rows.
+    intervals : bool
+        Whether to record the quantiles of leave-one-out errors.
     """
 
     def __init__(
-        self, fit: Fit, max_steps: int, problem: Problem, measure: Measure = PLAIN, monitor: Monitor | None = None
+        self,
+        fit: Fit,
+        max_steps: int,
+        problem: Problem,
+        measure: Measure = PLAIN,
+        monitor: Monitor | None = None,
+        intervals: bool = True,
     ):
         self.fit = fit
         self.scale = problem.scale
@@ -111,6 +119,7 @@ class Recorder:
         # Of rows that atoms were picked from, errors are too small; where others were held back, those alone calibrate.
         rows = np.arange(len(weights)) if problem.judged is None else np.flatnonzero(problem.judged)
         self._calibrating = rows[np.linspace(0, len(rows) - 1, min(CALIBRATING, len(rows))).astype(np.intp)]
+        self._intervals = intervals and fit.leverage is not None and measure.loss is None
         self._quantiles = np.full((max_steps + 1, len(LEVELS), fit.n_targets), np.nan)
 
     def record(self) -> None:
@@ -197,7 +206,7 @@ class Recorder:
             "dof": dof,
             "loo": loo / square if known else np.inf,
             "loo_se": error / square if known else np.inf,
-            "loo_quantiles": self._quantiles_of_errors(leverage, shift) if known else np.inf,
+            "loo_quantiles": self._quantiles_of_errors(leverage, shift) if known and self._intervals else np.inf,
         }
 
     def _quantiles_of_errors(self, leverage: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
@@ -242,7 +251,7 @@ class Recorder:
             total_weight=self._total_weight,
             n_units=self._n_units,
             target_residual=self._target_residual[rows],
-            loo_quantiles=None if fit.leverage is None or self.measure.loss is not None else self._quantiles[rows],
+            loo_quantiles=self._quantiles[rows] if self._intervals else None,
             skipped=list(selector.skipped),
             swaps=list(selector.swaps),
             end_reason=end_reason,

@@ -15,7 +15,8 @@ class Settings:
     """The parameters of an estimator as the loop takes them; see `pursuit_path` for what they mean.
 
     They are checked where they are used. `truncate` is the largest absolute prediction, "auto" or None; `loss` is None
-    for the squared one; `classes` says that targets are codes of classes.
+    for the squared one; `classes` says that targets are codes of classes, `intervals` that the path should know how far
+    rows, left out, are from their predictions.
     """
 
     dictionary: Dictionary
@@ -35,3 +36,4 @@ class Settings:
     truncate: Any = None
     loss: Loss | None = None
     classes: bool = False
+    intervals: bool = True

@@ -77,7 +77,7 @@ class OrthogonalFit(Fit):
         super().__init__(engine, targets, penalty, basis)
         self.lowest_rcond = rcond
         self.skips_dependent = rcond is None  # else the condition number is watched, and ends the fit
-        self.lifted: list[int] = []  # atoms with a coordinate in the penalty; they keep it when they leave
+        self.lifted: dict[int, int] = {}  # atoms with a coordinate in the penalty, which they keep when they leave
         self.drops: dict[int, Drop] = {}
         # The residual as a vector of the basis: y - D w, and minus the model's coordinates in the penalty.
         self.residual = targets.copy()
@@ -160,14 +160,15 @@ class OrthogonalFit(Fit):
             return np.zeros((len(atoms), 0)), np.zeros(len(atoms), dtype=bool)
         own, m = self.own_penalties[atoms], self.basis.n_coordinates
         coordinates = np.zeros((len(atoms), m + 1))
-        lifted = np.asarray(self.lifted, dtype=np.intp)
+        lifted = np.fromiter(self.lifted, dtype=np.intp, count=len(self.lifted))
         coordinates[:, :m] = self.penalty.coordinates(self.basis, self.n_fixed, lifted, atoms, values)
         left = self.penalty.own_part(own, coordinates[:, :m])
         lost = left <= LOST * own
         coordinates[:, m] = np.sqrt(np.where(lost, 0.0, left))
-        for i in np.flatnonzero(np.isin(atoms, lifted)):
-            # One that was here before has its coordinate still.
-            coordinates[i, :m], coordinates[i, m], lost[i] = self.basis.C[:, self.lifted.index(atoms[i])], 0.0, False
+        for i, atom in enumerate(atoms):
+            if atom in self.lifted:
+                # One that was here before has its coordinate still.
+                coordinates[i, :m], coordinates[i, m], lost[i] = self.basis.C[:, self.lifted[atom]], 0.0, False
         return coordinates, lost
 
     def dependent(self, shortlist: Shortlist) -> np.ndarray:
@@ -205,8 +206,8 @@ class OrthogonalFit(Fit):
         """Take an atom into the model, with a coordinate of its own where it brings one."""
         if len(coordinates) and coordinates[-1] > 0:
             self.basis.add_coordinate(coordinates)
-            self._coordinates = np.pad(self._coordinates, ((0, 0), (0, 1)))
-            self.lifted.append(atom)
+            self._coordinates = np.hstack([self._coordinates, np.zeros((self.n_targets, 1))])
+            self.lifted[atom] = len(self.lifted)
         self._append(direction)
         self.atoms.append(atom)
         self._place(atom)
