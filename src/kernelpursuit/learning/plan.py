@@ -9,7 +9,9 @@ import numpy as np
 
 # Up to this part of the rows, and up to this many, are held back: no atom is picked from them.
 HELD_BACK, MOST_HELD_BACK = 0.2, 2000
-# Fewer rows than this do not tell kernels and widths apart, and are all wanted to pick atoms from.
+# Fewer rows than this are all wanted to pick atoms from.
+HELD_BACK_FROM = 500
+# Fewer rows than this do not tell kernels apart.
 CHOICES_FROM = 1000
 # Rows for every atom that is picked from them.
 ROWS_AN_ATOM = 2
@@ -23,11 +25,11 @@ REFINED_FROM = 5000
 class ScalesPlan:
     """Rounds of a search for scales: rows of a sample, atoms and where they may be, and steps of the search."""
 
-    n_rows: int = 1600
+    n_rows: int = 3000
     n_atoms: int = 128
     n_candidates: int = 800
     n_steps: int = 10
-    n_rounds: int = 4
+    n_rounds: int = 3
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class RefinePlan:
     least_rows: int = 6000
     n_rows: int = 16_000
     n_steps: int = 6
-    n_rounds: int = 5
+    n_rounds: int = 3
 
     def sample_for(self, n_atoms: int) -> int:
         """Rows of a sample: atoms that may move have many numbers to fit to it."""
@@ -71,7 +73,8 @@ class RefinePlan:
 class Plan:
     """All stages; those that are None are left out.
 
-    n_held_back  rows that judge, and that no atom which may move is picked from
+    n_held_back  rows that judge
+    picks_from_all   whether atoms are picked from those as well
     n_rows, n_features   of the data
     n_kernels    kernels to choose from, the first of those that are offered; none where scales are given
     """
@@ -81,6 +84,7 @@ class Plan:
     atoms: AtomsPlan | None
     refine: RefinePlan | None
     n_held_back: int
+    picks_from_all: bool
     n_penalty_rows: int
     n_rows: int
     n_features: int
@@ -132,17 +136,22 @@ def make_plan(
     `all_atoms` says that as many are wanted as `max_atoms` allows, whatever they are good for.
     """
     n_held_back = min(int(HELD_BACK * n_rows), MOST_HELD_BACK)
+    scales = ScalesPlan()
+    if n_rows < CHOICES_FROM:
+        # The fewer rows there are, the more rounds have to be averaged; and the cheaper atoms are.
+        scales = replace(scales, n_rounds=scales.n_rounds + 1, n_atoms=2 * scales.n_atoms)
     atoms = None
     if picks_atoms:
         atoms = AtomsPlan(max(1, min(max_atoms, n_rows // ROWS_AN_ATOM)))
         atoms = replace(atoms, patience=None) if all_atoms else atoms
-    wanted = refine if isinstance(refine, bool) else n_rows >= REFINED_FROM
+    refines = refine if isinstance(refine, bool) else n_rows >= REFINED_FROM
     return Plan(
-        scales=ScalesPlan() if n_kernels else None,
+        scales=scales if n_kernels else None,
         widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM))),
         atoms=atoms,
-        refine=RefinePlan() if picks_atoms and wanted else None,
+        refine=RefinePlan() if picks_atoms and refines else None,
         n_held_back=n_held_back,
+        picks_from_all=n_rows < HELD_BACK_FROM and not refines,
         n_penalty_rows=PENALTY_ROWS,
         n_rows=n_rows,
         n_features=n_features,

@@ -105,7 +105,7 @@ def learn(
     if not len(picked.rows):
         return _undone(kernel, model, standard, picked.rows, None, refined=False, atoms=False)
     held_back, places = None, order[picked.rows]
-    if plan.refine is not None:
+    if not plan.picks_from_all:
         held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
     learned = _undone(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
     return replace(learned, script=_script(kernel, picked.model, replace(rows, y=y[order].T), task, plan))
@@ -144,16 +144,13 @@ def _without_idle_features(model: Model) -> Model:
 
 
 def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> tuple[Picked, bool]:
-    """Pick atoms in one width or several, and move them where that is planned and pays.
-
-    Those that may move are picked from the rows that are not held back, others from all.
-    """
+    """Pick atoms in one width or several, and move them where that is planned and pays."""
     assert plan.atoms is not None
     held_back, rest = rows.take(slice(plan.n_held_back)), rows.take(slice(plan.n_held_back, None))
     judge = Judge(kernel, held_back, task)
     # Atoms that may move will have a width each.
     widths = ONE_WIDTH if plan.refine is not None else _choose_widths(kernel, model, rest, judge, plan.widths)
-    seen = rows if plan.refine is None else rest
+    seen = rows if plan.picks_from_all else rest
     sample, n_candidates = seen.take(slice(plan.atoms.n_rows)), plan.atoms.n_candidates // len(widths)
     rule: StoppingRule = ALL
     if plan.atoms.patience is not None:
@@ -209,7 +206,7 @@ def _script(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) ->
     assert plan.atoms is not None
     if task.loss is not None:
         return None
-    if plan.refine is None and len(rows) <= plan.atoms.n_rows:
+    if plan.picks_from_all:
         return Script.in_blocks_of(np.arange(len(model.factors)))
     return pick_in_order(kernel, model, rows, task)
 
