@@ -21,6 +21,7 @@ from kernelpursuit.estimators import automatic
 from kernelpursuit.kernels import RBF, Matern32, Matern52
 from kernelpursuit.learning import plan, stages
 from kernelpursuit.losses import Huber, Loss, Quantile
+from kernelpursuit.pursuit import held_out_rows
 from kernelpursuit.stopping import Loo, Max, Validation
 
 SHORT = {"kernel": "rbf", "max_atoms": 12, "random_state": 0, "n_jobs": 1}
@@ -194,6 +195,21 @@ class TestWhatIsFitted:
         assert auto.n_atoms_ == within.n_atoms_
         assert regressor(stop=Validation(fraction=0.25)).fit(X, y).path_.validation is not None
         assert regressor(stop="cv").fit(X, y).path_.cv is not None
+
+    def test_rows_that_the_rule_holds_out_are_not_learned_from(self, some):
+        X, y = some
+        first = regressor(stop=Validation(fraction=0.25)).fit(X, y)
+        held = held_out_rows(np.ones(len(y)), 0.25, first._seed, y[:, None], classes=False)
+        assert 0 < held.sum() < len(y)
+        changed = np.where(held, 100.0 * y, y)
+        second = regressor(stop=Validation(fraction=0.25)).fit(X, changed)
+        np.testing.assert_array_equal(first.feature_scales_, second.feature_scales_)
+        np.testing.assert_array_equal(first.path_.atom, second.path_.atom)
+        assert not held[first.center_indices_].any()
+
+    def test_the_automatic_rule_may_be_asked_for_again(self, some):
+        model = regressor().fit(*some)
+        assert model.at(3).select("auto").n_atoms_ == model.n_atoms_
 
     @pytest.mark.parametrize("max_atoms", [0, -3, 2.5, "many", None])
     def test_refuses_numbers_of_atoms(self, some, max_atoms):

@@ -14,6 +14,7 @@ from kernelpursuit.dictionary import Dictionary, KernelAtoms, as_dictionary
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52, resolve_gamma
 from kernelpursuit.learning import Distinct, Learned, Task, learn, make_plan
 from kernelpursuit.losses import Loss
+from kernelpursuit.pursuit import held_out_rows
 from kernelpursuit.stopping import Loo, StoppingRule, as_rule
 from kernelpursuit.updates import Orthogonal, Update
 
@@ -81,7 +82,8 @@ def settle(
     if learned is None and obstacle is None and (learns_gamma or refine is True):
         assert kernels is not None
         task = _task(estimator, loss, classes, seed)
-        learned = _learn(estimator, X, y, weights, kernels, task, atoms=picks_atoms, refine=refine)
+        seen = _without_held_out(estimator.stop, y, weights, seed, classes)
+        learned = _learn(estimator, X, y, seen, kernels, task, atoms=picks_atoms, refine=refine)
     has_atoms = learned is not None and learned.atoms is not None
     dictionary: Dictionary
     if learned is None:
@@ -94,6 +96,17 @@ def settle(
     gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
     max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms)
     return Settled(dictionary, gamma, alpha, max_atoms, rule, learned)
+
+
+def _without_held_out(
+    stop: Any, y: np.ndarray, weights: np.ndarray | None, seed: int, classes: bool
+) -> np.ndarray | None:
+    """Weights for learning: nothing of the rows that a rule holds out, which must not see them either."""
+    fraction = chosen_rule(stop, has_atoms=True).validation_fraction()
+    if fraction is None:
+        return weights
+    given = np.ones(len(y)) if weights is None else weights
+    return np.where(held_out_rows(given, fraction, seed, y, classes), 0.0, given)
 
 
 def given_dictionary(kernel: Any) -> Dictionary:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_flag
 from kernelpursuit.dictionary import Dictionary, Precomputed
-from kernelpursuit.estimators.automatic import Settled, is_word, settle
+from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, settle
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
@@ -261,7 +261,7 @@ class BaseKernelPursuit(BaseEstimator):
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
-        rule = as_rule(rule)
+        rule = chosen_rule(rule, self._settled.candidates_are_learned)
         require_known(rule, as_update(self._fitted_on["update"]), self._measure.loss)
         model = copy.copy(self)
         model.path_ = self._path_for(rule)

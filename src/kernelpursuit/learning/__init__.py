@@ -6,6 +6,7 @@ model          what is learned, and the search downhill
 atoms          atoms picked by the greedy loop on a sample
 scales         one scale a feature, and the penalty
 refine         atoms moved
+order          in which order they are picked with all rows in view
 plan           how much each stage looks at
 stages         all of it in turn
 """

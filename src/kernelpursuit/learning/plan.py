@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kernelpursuit.pursuit import one_blas_thread
+
 # Up to this part of the rows, and up to this many, are held back: no atom is picked from them.
 HELD_BACK, MOST_HELD_BACK = 0.2, 2000
 # Fewer rows than this are all wanted to pick atoms from.
@@ -17,17 +19,24 @@ CHOICES_FROM = 1000
 ROWS_AN_ATOM = 2
 # Rows over which the penalty is chosen again.
 PENALTY_ROWS = 10_000
+# Operations of a matrix product in the time in which a pass over a dictionary takes one value from memory, and what a
+# step costs beside that.
+MEMORY_BOUND, SECONDS_A_STEP = 30.0, 8e-4
 # Fewer rows than this are not refined for: they have been measured to gain nothing.
 REFINED_FROM = 5000
 
 
 @dataclass(frozen=True)
 class ScalesPlan:
-    """Rounds of a search for scales: rows of a sample, atoms and where they may be, and steps of the search."""
+    """Rounds of a search for scales: rows of a sample, atoms and where they may be, and steps of the search.
+
+    An atom is picked for every `rows_an_atom` rows of a sample, up to `n_atoms`.
+    """
 
     n_rows: int = 3000
     n_atoms: int = 128
     n_candidates: int = 800
+    rows_an_atom: int = 4
     n_steps: int = 10
     n_rounds: int = 3
 
@@ -91,22 +100,24 @@ class Plan:
     n_kernels: int
 
     def seconds(self) -> float:
-        """About how long learning and the fit of the atoms that it finds will take on this machine."""
-        flops, scales = 0.0, self.scales
-        if scales is not None:
-            size = min(scales.n_rows, self.n_rows)
-            look = _look(size, scales.n_atoms, self.n_features)
-            picks = 4.0 * scales.n_atoms * size / 2 * min(scales.n_candidates, size / 2)
+        """About how long learning takes on this machine, with a fit of as many atoms as may be picked."""
+        flops, steps, n, d = 0.0, 0.0, self.n_rows, self.n_features
+        if self.scales is not None:
+            size, k = min(self.scales.n_rows, n), self.scales.n_atoms
+            k = min(k, max(1, size // self.scales.rows_an_atom))
             # Where there is a choice, every kernel has one more round.
-            rounds = scales.n_rounds + (self.n_kernels if self.n_kernels > 1 else 0)
-            flops += rounds * (scales.n_steps * look + picks)
+            rounds = self.scales.n_rounds + (self.n_kernels if self.n_kernels > 1 else 0)
+            flops += rounds * 1.5 * self.scales.n_steps * size * k * (6.0 * k + 20.0 * d + 50.0)
+            flops += rounds * k * size * min(self.scales.n_candidates, size / 2) * MEMORY_BOUND / 2
+            steps += rounds * k
         if self.atoms is not None:
-            k, size = self.atoms.n_atoms, min(self.atoms.n_rows, self.n_rows)
-            flops += 4.0 * k * size * (min(self.atoms.n_candidates, size) + k) + 8.0 * self.n_rows * k * k
+            k, size = self.atoms.n_atoms, min(self.atoms.n_rows, n)
+            flops += k * size * min(self.atoms.n_candidates, size) * MEMORY_BOUND + 8.0 * n * k * k
+            steps += 3 * k
             if self.refine is not None:
-                size = min(self.refine.n_rows, self.n_rows)
-                flops += self.refine.n_rounds * self.refine.n_steps * _look(size, k, self.n_features) / 4
-        return flops / _flops_a_second()
+                size = min(self.refine.sample_for(k), n)
+                flops += self.refine.n_rounds * 1.5 * self.refine.n_steps * size * k * (1.0 * k + 20.0 * d + 50.0)
+        return flops / _flops_a_second() + steps * SECONDS_A_STEP
 
     def __str__(self) -> str:
         """Say in one line what will be done."""
@@ -118,7 +129,7 @@ class Plan:
             words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, self.n_rows)}")
         if self.refine is not None:
             words.append(f"refining them on {min(self.refine.n_rows, self.n_rows)} at a time while that pays")
-        return f"{', '.join(words)}, fitting all rows: about {_rounded(self.seconds())} s"
+        return f"{', '.join(words)}, fitting all rows: up to about {_rounded(self.seconds())} s"
 
 
 def make_plan(
@@ -159,20 +170,15 @@ def make_plan(
     )
 
 
-def _look(n_rows: int, n_atoms: int, n_features: int) -> float:
-    """Operations of one error and its derivative."""
-    return n_rows * n_atoms * (6.0 * n_atoms + 20.0 * n_features + 50.0)
-
-
 def _flops_a_second() -> float:
-    """Speed of a matrix product on this machine, at half of which learning runs."""
-    A = np.ones((256, 256))
-    took = []
-    for _ in range(3):
-        start = time.perf_counter()
-        A @ A
-        took.append(time.perf_counter() - start)
-    return 0.5 * 2 * 256**3 / max(min(took), 1e-9)
+    """Speed of a matrix product on this machine, by one thread."""
+    A, took = np.ones((256, 256)), []
+    with one_blas_thread():
+        for _ in range(5):
+            start = time.perf_counter()
+            A @ A
+            took.append(time.perf_counter() - start)
+    return 2 * 256**3 / max(min(took), 1e-9)
 
 
 def _rounded(seconds: float) -> str:

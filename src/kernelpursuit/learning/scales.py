@@ -14,8 +14,6 @@ from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.sample import Rows
 
 FIRST_ALPHA = 1e-2
-# Rows of a sample for every atom that is picked from half of it.
-ROWS_AN_ATOM = 4
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def learn_scales(
     for _ in range(plan.n_rounds):
         sample = rows.take(generator.permutation(len(rows))[: plan.n_rows])
         half = (len(sample) + 1) // 2
-        n_atoms = max(1, min(plan.n_atoms, len(sample) // ROWS_AN_ATOM))
+        n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
         picked = pick(kernel, model, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
         if not len(picked.rows):
             break

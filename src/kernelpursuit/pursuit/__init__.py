@@ -4,7 +4,7 @@ from kernelpursuit.pursuit.api import Pursuit, as_fitted_loss, pursuit_path, res
 from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.objective import Objective
 from kernelpursuit.pursuit.path import PursuitPath, Script
-from kernelpursuit.pursuit.problem import check_held_out, check_weights
+from kernelpursuit.pursuit.problem import check_held_out, check_weights, held_out_rows
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.threads import one_blas_thread
 
@@ -18,6 +18,7 @@ __all__ = [
     "as_fitted_loss",
     "check_held_out",
     "check_weights",
+    "held_out_rows",
     "one_blas_thread",
     "pursuit_path",
     "resolve_threads",

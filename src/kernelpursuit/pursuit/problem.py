@@ -127,8 +127,7 @@ def pose(
     X = _dense_if_better(X)
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
-    groups = classes_of(y.T) if classes else np.zeros(n_rows, dtype=int)
-    held = _held_out_rows(given, held_out_fraction, seed, groups)
+    held = held_out_rows(given, held_out_fraction, seed, y, classes)
     if held_out is not None:
         X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
         # Atoms see held-out rows as they see training rows.
@@ -211,11 +210,12 @@ def _dense_if_better(X: Any) -> Any:
     return X.toarray() if worth_it and size <= DENSE_UP_TO else sp.csr_array(X)
 
 
-def _held_out_rows(weights: np.ndarray, fraction: float | None, seed: int, groups: np.ndarray) -> np.ndarray:
-    """Mark the rows to hold out: a random fraction of those that have a weight, in each group, and never all of it."""
+def held_out_rows(weights: np.ndarray, fraction: float | None, seed: int, y: np.ndarray, classes: bool) -> np.ndarray:
+    """Mark the rows to hold out: a random fraction of those that have a weight, in each class, and never all of it."""
     held = np.zeros(len(weights), dtype=bool)
     if fraction is None:
         return held
+    groups = classes_of(y.T) if classes else np.zeros(len(y), dtype=int)
     usable = np.flatnonzero(weights)
     if len(usable) < 2:
         raise ValueError(
