@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify bench-defaults reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify bench-defaults bench-choices reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -62,6 +62,10 @@ $(VENV)/bench: $(VENV)/dependencies | $(VENV)/installed
 # The defaults against SVR, Nyström features, LightGBM and SGPR; takes hours, and goes on where it was stopped.
 bench-defaults: setup $(VENV)/bench
 	PYTHONPATH=. $(BIN)/python benchmarks/defaults.py
+
+# What else the defaults could have been, over all data sets.
+bench-choices: setup
+	PYTHONPATH=. $(BIN)/python benchmarks/choices.py
 
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup

@@ -1,0 +1,130 @@
+"""Each default against what else it could have been, over all data sets: `make bench-choices` (some ten minutes).
+
+One parameter is changed at a time, and a tenth of the rows of a regression set, or three tenths of one of classes, are
+for testing. The table goes into `docs/defaults.md`. Data are loaded by `reproduce.data`, so the root of the repository
+must be in `PYTHONPATH`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from defaults import table
+from peers import Split
+from sklearn.model_selection import train_test_split
+
+from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.stopping import Loo
+from reproduce.data import load
+
+PAGE = Path(__file__).parents[1] / "docs" / "defaults.md"
+BEGIN, END = "<!-- choices: begin -->", "<!-- choices: end -->"
+
+NUMBERS = (
+    *("house_8L", "house_16H", "casp", "elevators", "ailerons", "delta_ailerons", "delta_elevators", "bank8FM_8192"),
+    *("bank8FM_4499", "abalone", "boston", "autompg_392", "autompg_398", "enb2012_heating", "enb2012_cooling"),
+)
+LABELS = (
+    *("ripley_train", "ida_banana", "ida_breast_cancer", "ida_diabetis", "ida_german", "ida_image", "ida_waveform"),
+    *("mushrooms", "wbc_original_683", "wbc_original_699", "sonar", "pima", "ionosphere"),
+)
+CHOICES: dict[str, dict[str, Any]] = {
+    "as they come": {},
+    'gamma="scale"': {"gamma": "scale"},
+    'kernel="matern52"': {"kernel": "matern52"},
+    'kernel="rbf"': {"kernel": "rbf"},
+    "alpha=1e-3": {"alpha": 1e-3},
+    "alpha=0.1": {"alpha": 0.1},
+    "alpha=1": {"alpha": 1.0},
+    "max_atoms=100": {"max_atoms": 100},
+    "stop=Loo()": {"stop": Loo()},
+    'stop="one-se"': {"stop": "one-se"},
+    "refine=False": {"refine": False},
+}
+ONLY_FOR_NUMBERS = ("refine=False",)
+
+
+@dataclass
+class Fitted:
+    """What came of one fit."""
+
+    error: float
+    atoms: int
+    seconds: float
+
+
+def fit_numbers(name: str, settings: dict[str, Any]) -> Fitted:
+    split = Split(*load(name), seed=0)
+    rows = split.standardised if settings.get("gamma") == "scale" else (split.train, split.test)
+    start = time.perf_counter()
+    model = KernelPursuitRegressor(random_state=0, **settings).fit(rows[0], split.y_train)
+    seconds = time.perf_counter() - start
+    return Fitted(split.rmse(model.predict(rows[1])), model.n_atoms_, seconds)
+
+
+def fit_labels(name: str, settings: dict[str, Any]) -> Fitted:
+    X, y = load(name)
+    if settings.get("gamma") == "scale":
+        X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    train, test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
+    start = time.perf_counter()
+    model = KernelPursuitClassifier(random_state=0, **settings).fit(train, y_train)
+    seconds = time.perf_counter() - start
+    return Fitted(1.0 - model.score(test, y_test), model.n_atoms_, seconds)
+
+
+def numbers_table() -> str:
+    """Errors as ratios to those of the defaults, since sets differ in how hard they are."""
+    default = {name: fit_numbers(name, {}) for name in NUMBERS}
+    lines = []
+    for words, settings in CHOICES.items():
+        found = {name: fit_numbers(name, settings) if settings else default[name] for name in NUMBERS}
+        ratios = {name: found[name].error / default[name].error for name in NUMBERS}
+        worst, best = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
+        lines.append(
+            [
+                f"`{words}`" if settings else words,
+                f"{np.exp(np.mean(np.log(list(ratios.values())))):.3f}",
+                f"{ratios[best]:.2f} ({best})" if settings else "",
+                f"{ratios[worst]:.2f} ({worst})" if settings else "",
+                f"{np.median([one.atoms for one in found.values()]):.0f}",
+                f"{sum(one.seconds for one in found.values()):.0f}",
+            ]
+        )
+        print(*lines[-1], flush=True)
+    header = ("changed", "error, times the default's", "least", "most", "median atoms", "seconds for all sets")
+    return table(header, lines)
+
+
+def labels_table() -> str:
+    """Errors in percent of the rows, as means over the sets."""
+    lines = []
+    for words, settings in CHOICES.items():
+        if words in ONLY_FOR_NUMBERS:
+            continue
+        found = [fit_labels(name, settings) for name in LABELS]
+        cells = [f"{100 * np.mean([one.error for one in found]):.2f} %"]
+        cells += [f"{np.median([one.atoms for one in found]):.0f}", f"{sum(one.seconds for one in found):.0f}"]
+        lines.append([f"`{words}`" if settings else words, *cells])
+        print(*lines[-1], flush=True)
+    return table(("changed", "rows in a wrong class", "median atoms", "seconds for all sets"), lines)
+
+
+def main() -> None:
+    """Measure, and put the tables between the marks of the page."""
+    numbers, labels = numbers_table(), labels_table()
+    page = PAGE.read_text()
+    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
+        sys.exit(f"{PAGE} needs one line {BEGIN} and, after it, one line {END}, for the tables to go between.")
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    words = f"{len(NUMBERS)} regression sets:\n\n{numbers}\n\n{len(LABELS)} sets of classes:\n\n{labels}"
+    PAGE.write_text(f"{before}{BEGIN}\n\n{words}\n\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main()
