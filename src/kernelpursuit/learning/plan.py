@@ -18,7 +18,7 @@ CHOICES_FROM = 1000
 # Rows for every atom that is picked from them.
 ROWS_AN_ATOM = 2
 # Rows over which the penalty is chosen again.
-PENALTY_ROWS = 10_000
+PENALTY_ROWS = 6000
 # Operations of a matrix product in the time in which a pass over a dictionary takes one value from memory, and what a
 # step costs beside that.
 MEMORY_BOUND, SECONDS_A_STEP = 30.0, 8e-4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,11 +21,11 @@ FIRST_ALPHA = 1e-2
 class Scales:
     """A model without atoms, and the losses that its scales and penalty had, in the last round, on rows left out.
 
-    The losses count on rows that no atom was picked from; None where the targets are constant, and say nothing.
+    The losses count on rows that no atom was picked from. There are none where the targets are constant: these say nothing.
     """
 
     model: Model
-    losses: Losses | None
+    losses: Losses
 
 
 def first_model(Z: np.ndarray, alpha: float | None = None) -> Model:
@@ -40,17 +41,17 @@ def learn_scales(
     rows: Rows,
     task: Task,
     plan: ScalesPlan,
-    generator: np.random.Generator,
+    samples: Sequence[np.ndarray],
 ) -> Scales:
     """Alternate between picking atoms on half of a sample and moving scales and penalty downhill on the other half.
 
     An atom that fits noise is no help with rows that it was not picked from: so scales do not become so fine that
-    every outlier has an atom. Each round takes a sample of its own. The logarithms of all rounds but the first are
-    averaged, which counts for most where rows are few.
+    every outlier has an atom. Each round takes the next of the samples, given by the numbers of their rows. The
+    logarithms of all rounds but the first are averaged, which counts for most where rows are few.
     """
     model, found = start, []
-    for _ in range(plan.n_rounds):
-        sample = rows.take(generator.permutation(len(rows))[: plan.n_rows])
+    for numbers in samples:
+        sample = rows.take(numbers)
         half = (len(sample) + 1) // 2
         n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
         picked = pick(kernel, model, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
@@ -72,7 +73,7 @@ def learn_scales(
         model = descent.model
         found.append(descent)
     if not found:
-        return Scales(start, None)
+        return Scales(start, Losses(np.zeros(0), np.zeros(0)))
     losses = objective.losses(model.values(kernel.spec, sample.Z, task.n_threads), model.alpha)
     counted = found[1:] or found
     scales = np.zeros_like(start.scales)

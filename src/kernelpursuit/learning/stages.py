@@ -124,18 +124,16 @@ def _in_units(y: np.ndarray, task: Task) -> np.ndarray:
 
 
 def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: ScalesPlan) -> tuple[Kernel, Scales]:
-    """Learn scales for the first kernel; from there each has one more round, on one sample, and the best is taken."""
-    start = first_model(rows.Z, task.alpha)
-    first = learn_scales(kernels[0], start, rows, task, plan, _generator(task, SCALES))
-    if len(kernels) == 1:
-        return kernels[0], first
-    once = replace(plan, n_rounds=1)
-    tried = [learn_scales(kernel, first.model, rows, task, once, _generator(task, SCALES)) for kernel in kernels]
-    losses = [found.losses for found in tried if found.losses is not None]
-    best = min(range(len(losses)), key=lambda number: losses[number].mean, default=0)
-    if best and losses[best].are_clearly_below(losses[0], BETTER):
-        return kernels[best], tried[best]
-    return kernels[0], first
+    """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
+    start, generator = first_model(rows.Z, task.alpha), _generator(task, SCALES)
+    samples = [generator.permutation(len(rows))[: plan.n_rows] for _ in range(plan.n_rounds)]
+    first = learn_scales(kernels[0], start, rows, task, plan, samples)
+    kernel, found = kernels[0], first
+    for rival in kernels[1:]:
+        tried = learn_scales(rival, first.model, rows, task, plan, samples[-1:])
+        if tried.losses.are_clearly_below(first.losses, BETTER) and tried.losses.mean < found.losses.mean:
+            kernel, found = rival, tried
+    return kernel, found
 
 
 def _without_idle_features(model: Model) -> Model:
