@@ -21,7 +21,7 @@ FIRST_ALPHA = 1e-2
 class Scales:
     """A model without atoms, and the losses that its scales and penalty had, in the last round, on rows left out.
 
-    The losses count on rows that no atom was picked from. There are none where the targets are constant: these say nothing.
+    The losses count on rows that no atom was picked from. There are none where the targets are constant.
     """
 
     model: Model
