@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,8 @@ from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.sample import Rows
 
 FIRST_ALPHA = 1e-2
+# Features without which the error is higher by no more than this part have no say.
+IDLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,6 @@ def learn_scales(
         found.append(descent)
     if not found:
         return Scales(start, Losses(np.zeros(0), np.zeros(0)))
-    losses = objective.losses(model.values(kernel.spec, sample.Z, task.n_threads), model.alpha)
     counted = found[1:] or found
     scales = np.zeros_like(start.scales)
     used = start.scales > 0
@@ -82,4 +83,29 @@ def learn_scales(
     alpha = task.alpha
     if alpha is None:
         alpha = float(np.exp(np.mean([np.log(descent.model.alpha) for descent in counted])))
-    return Scales(replace(start, scales=scales, alpha=alpha), losses)
+
+    def losses(model: Model) -> Losses:
+        return objective.losses(model.values(kernel.spec, sample.Z, task.n_threads), model.alpha)
+
+    kept = _without_idle_features(replace(model, scales=scales, alpha=alpha), lambda tried: losses(tried).mean)
+    return Scales(replace(start, scales=kept.scales, alpha=alpha), losses(model))
+
+
+def _without_idle_features(model: Model, error: Callable[[Model], float]) -> Model:
+    """Leave as many features out as the error allows, those of the smallest scales first; their number by halving."""
+    order = np.argsort(model.scales, kind="stable")
+
+    def without(n_features: int) -> Model:
+        scales = model.scales.copy()
+        scales[order[:n_features]] = 0.0
+        return replace(model, scales=scales)
+
+    before = error(model)
+    fewest, too_many = int((model.scales == 0).sum()), len(order)
+    while too_many - fewest > 1:
+        tried = (fewest + too_many) // 2
+        if error(without(tried)) <= before + IDLE * abs(before):
+            fewest = tried
+        else:
+            too_many = tried
+    return without(fewest)

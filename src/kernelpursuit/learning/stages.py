@@ -23,8 +23,6 @@ from kernelpursuit.stopping import StoppingRule
 
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
 SHUFFLE, SCALES, REFINE = 11, 12, 13
-# A feature whose scale is below this part of the largest has no say.
-OUT = 3e-3
 # Another kernel is taken where it lowers the error by this part, and several widths likewise.
 BETTER = 0.01
 ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
@@ -95,7 +93,7 @@ def learn(
     if gamma is None:
         assert plan.scales is not None
         kernel, scales = _choose_kernel(kernels[: plan.n_kernels], rows, task, plan.scales)
-        model = _without_idle_features(scales.model)
+        model = scales.model
     else:
         kernel, model = kernels[0], first_model(rows.Z, task.alpha)
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
@@ -134,11 +132,6 @@ def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Scal
         if tried.losses.are_clearly_below(first.losses, BETTER) and tried.losses.mean < found.losses.mean:
             kernel, found = rival, tried
     return kernel, found
-
-
-def _without_idle_features(model: Model) -> Model:
-    scales = model.scales
-    return replace(model, scales=np.where(scales >= OUT * scales.max(initial=0.0), scales, 0.0))
 
 
 def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> tuple[Picked, bool]:
