@@ -19,7 +19,7 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.dictionary import Constant, KernelAtoms
 from kernelpursuit.estimators import automatic
 from kernelpursuit.kernels import RBF, Matern32, Matern52
-from kernelpursuit.learning import plan, stages
+from kernelpursuit.learning import make_plan, plan, stages
 from kernelpursuit.losses import Huber, Loss, Quantile
 from kernelpursuit.pursuit import held_out_rows
 from kernelpursuit.stopping import Loo, Max, Validation
@@ -206,6 +206,35 @@ class TestWhatIsFitted:
         np.testing.assert_array_equal(first.feature_scales_, second.feature_scales_)
         np.testing.assert_array_equal(first.path_.atom, second.path_.atom)
         assert not held[first.center_indices_].any()
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_rare_events(self, seed):
+        X, y = np.random.default_rng(seed).normal(size=(1100, 2)), np.zeros(1100)
+        y[500] = 1.0
+        model = KernelPursuitRegressor(random_state=seed, max_atoms=5).fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
+
+    def test_noise_alone_has_few_atoms(self):
+        rng = np.random.default_rng(3)
+        model = KernelPursuitRegressor(kernel="matern52", random_state=0).fit(
+            rng.normal(size=(600, 2)), rng.normal(size=600)
+        )
+        assert model._settled.learned.atoms is not None
+        assert model.n_atoms_ < 20
+
+    def test_rows_that_judge_are_no_centres(self):
+        X, y = make_friedman1(600, noise=1.0, random_state=0)
+        model = KernelPursuitRegressor(kernel="rbf", max_atoms=20, random_state=0).fit(X, y)
+        held_back = model._settled.learned.held_back
+        assert held_back.sum() == 120
+        assert not held_back[model.center_indices_].any()
+
+    def test_as_many_candidates_as_are_asked_for(self):
+        assert make_plan(3000, 2, 1, max_atoms=1200, picks_atoms=True, refine=False).atoms.n_candidates == 2400
+
+    @pytest.mark.parametrize("alpha", [0.0, 1e-9, 1e6])
+    def test_a_given_penalty_is_that_of_the_learned_model(self, some, alpha):
+        assert regressor(alpha=alpha, refine=True).fit(*some)._settled.learned.alpha == alpha
 
     def test_the_automatic_rule_may_be_asked_for_again(self, some):
         model = regressor().fit(*some)

@@ -103,7 +103,9 @@ class TestSquaredLoss:
     def test_inputs_stay_as_they_are(self, rng):
         K, y, weights = rng.normal(size=(K_ATOMS, N)), rng.normal(size=(1, N)), WEIGHTS["whole"].copy()
         before = [array.copy() for array in (K, y, weights)]
-        LeaveOneOut(target(y, weights, True)).gradient(K.copy(), 0.1)
+        objective = LeaveOneOut(target(y, weights, True))
+        objective.losses(K, 0.1)
+        objective.errors(K, np.array([0.1, 1.0]))
         for array, copy in zip((K, y, weights), before):
             np.testing.assert_array_equal(array, copy)
 

@@ -208,6 +208,33 @@ def test_what_is_new_decides_whether_an_atom_is_dependent(new, in_blocks, rng):
     assert orthogonality(state) < 20 * EPS
 
 
+@pytest.mark.parametrize("least", [0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize("seed", range(5))
+def test_panels_of_atoms_that_are_nearly_sums_of_those_before(seed, least):
+    """Every atom is new by a part from `least` to one half: the condition of a panel is far beyond one over eps."""
+    rng = np.random.default_rng(seed)
+    Q, D = np.linalg.qr(rng.normal(size=(200, 130)))[0], np.zeros((200, 130))
+    for j, new in enumerate(np.exp(rng.uniform(np.log(least), np.log(0.5), size=130))):
+        old = D[:, :j] @ rng.normal(size=j) if j else np.zeros(200)
+        D[:, j] = old / (np.linalg.norm(old) or 1.0) + new * Q[:, j]
+    state, columns = run(Precomputed(), D, rng.normal(size=200), in_blocks=True)
+    assert state.basis.size == 130
+    assert orthogonality(state) < 50 * EPS
+    assert residual_ratio(state, columns) < RATIO
+
+
+def test_a_dependent_atom_does_not_spoil_those_before_it(rng):
+    columns = rng.normal(size=(80, 40))
+    columns[:, 25] = columns[:, :5].sum(axis=1)
+    state, _ = run(Precomputed(), columns, rng.normal(size=80), order=[])
+    assert state.foresee(np.arange(40)) == 25
+    for j in range(40):
+        state.foresee(np.arange(j, 40))
+        state.add(state.examine(np.array([j])), 0)
+    assert state.atoms == [j for j in range(40) if j != 25]
+    assert orthogonality(state) < 50 * EPS
+
+
 def test_many_atoms_are_prepared_at_once_and_others_may_come(rng, monkeypatch):
     monkeypatch.setattr(basis, "PANEL", 4)
     X, y = rng.normal(size=(60, 2)), rng.normal(size=60)

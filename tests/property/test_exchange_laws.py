@@ -78,7 +78,7 @@ def test_thousands_of_swaps(penalty, alpha, framed, rng):
 
 def lifted_penalty(state):
     """L over the atoms that ever had a coordinate, in the order in which they got it."""
-    atoms = np.array(state.lifted)
+    atoms = np.array(list(state.lifted))
     between = state.penalty.between(atoms, atoms)
     return np.diag(state.own_penalties[atoms]) if between is None else between
 
@@ -294,5 +294,5 @@ def test_penalty_between_is_symmetric_in_the_basis():
     X, Y, _ = noise(0)
     state, _ = run(RBF(gamma=GAMMA), X, Y[:, 0], order=range(6), penalty="rkhs", alpha=0.01)
     state.swap(2, 9, always=True)
-    C = state.basis.C[:, [state.lifted.index(atom) for atom in state.atoms]]
+    C = state.basis.C[:, [state.lifted[atom] for atom in state.atoms]]
     np.testing.assert_allclose(C.T @ C, penalty_between(state), atol=1e-13)

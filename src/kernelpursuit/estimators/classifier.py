@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Precomputed
-from kernelpursuit.estimators.automatic import Settled, settle
+from kernelpursuit.estimators.automatic import Settled, chosen_rule, settle
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.pursuit import as_fitted_loss, check_weights
-from kernelpursuit.stopping import as_rule, count_atoms
+from kernelpursuit.stopping import count_atoms
 from kernelpursuit.updates import as_update
 
 
@@ -378,7 +378,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         check_is_fitted(self)
         if not self._is_ovr:
             return super().select(rule)
-        self._refuse_given_rows(as_rule(rule))
+        self._refuse_given_rows(chosen_rule(rule, has_atoms=False))
         return self._each(lambda one: one.select(rule))
 
     def _each(self, change: Any) -> Self:

@@ -47,7 +47,7 @@ class EnoughFor(Loo):
         return min(path.n_steps, self._wanted(path))
 
     def _wanted(self, path: Any) -> int:
-        return int(np.ceil(self.least(path) * self.times_the_rows ** (1 / 3)))
+        return max(1, int(np.ceil(self.least(path) * self.times_the_rows ** (1 / 3))))
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,6 @@ class Picked:
         scores = self.weights[n_fixed:].T @ self.model.values(kernel.spec, Z, task.n_threads)
         return scores + self.weights[:n_fixed].sum(axis=0)[:, None]
 
-    def first(self, n_atoms: int) -> Picked:
-        """The first atoms alone; their weights, which the squared loss does not ask for, are those of all."""
-        model = replace(self.model, centers=self.model.centers[:n_atoms], factors=self.model.factors[:n_atoms])
-        n_fixed = len(self.weights) - len(self.rows)
-        return Picked(model, self.rows[:n_atoms], self.weights[: n_fixed + n_atoms])
-
     def moved(self, kernel: Kernel, model: Model, rows: Rows, task: Task) -> Picked:
         """The same atoms moved, and under another loss than the squared one, with weights that fit them.
 
@@ -108,9 +102,12 @@ class Picked:
         return replace(self, model=model, weights=weights)
 
     def target(self, kernel: Kernel, rows: Rows, judged: np.ndarray, task: Task) -> Target:
-        """What rows say, around the scores that this model gives them."""
+        """What rows say, around the scores that this model gives them.
+
+        Copies of a row are one row here, and go together when it is left out: one that stayed would tell of the other.
+        """
         scores = np.zeros_like(rows.y) if task.loss is None else self.scores(kernel, rows.Z, task)
-        return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept)
+        return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept, np.ones(len(rows)))
 
 
 def pick(
@@ -144,7 +141,8 @@ def pick(
         intervals=False,
     )
     weights = None if (rows.weights == 1).all() else rows.weights
-    found = run_pursuit(rows.Z * model.scales, np.ascontiguousarray(rows.y.T), settings, rule, weights)
+    counts = None if weights is None else np.ones(len(rows))
+    found = run_pursuit(rows.Z * model.scales, np.ascontiguousarray(rows.y.T), settings, rule, weights, counts=counts)
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)
     places = atoms % n

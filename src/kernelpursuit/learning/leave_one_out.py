@@ -84,15 +84,20 @@ class Target:
         loss: Loss | None,
         judged: np.ndarray,
         intercept: bool,
+        counts: np.ndarray | None = None,
     ) -> Target:
-        """The target around given scores, which the squared loss does not look at."""
+        """The target around given scores, which the squared loss does not look at.
+
+        Where it is not said how often rows were seen, one of weight 2 was seen twice.
+        """
         metric, response = weights, y
         if loss is not None:
             objective = Objective(loss, y, weights)
             metric = objective.metric(scores)
             response = scores - objective.gradient(scores) / (2 * metric)
         judged = judged * weights
-        return cls(y, weights, loss, metric, response, np.maximum(weights, 1.0), judged / judged.sum(), intercept)
+        counts = np.maximum(weights, 1.0) if counts is None else counts
+        return cls(y, weights, loss, metric, response, counts, judged / judged.sum(), intercept)
 
     def losses(self, left_out: np.ndarray) -> Losses:
         """Losses of scores, each from the other rows."""
@@ -126,7 +131,7 @@ class Fitted(ABC):
 
     def _weigh(self, K: np.ndarray) -> np.ndarray:
         """Make kernel values the columns of the fit, in place: times the root of the metric, without the constant."""
-        K = np.ascontiguousarray(K)
+        K = np.ascontiguousarray(K, dtype=np.float64)
         if not self._is_plain:
             K *= self._root
         if self.target.intercept:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelpursuit.pursuit import one_blas_thread
 
-# Up to this part of the rows, and up to this many, are held back: no atom is picked from them.
+# Up to this part of the rows, and up to this many, are held back to judge.
 HELD_BACK, MOST_HELD_BACK = 0.2, 2000
 # Fewer rows than this are all wanted to pick atoms from.
 HELD_BACK_FROM = 500
@@ -105,8 +105,7 @@ class Plan:
         if self.scales is not None:
             size, k = min(self.scales.n_rows, n), self.scales.n_atoms
             k = min(k, max(1, size // self.scales.rows_an_atom))
-            # Where there is a choice, every kernel has one more round.
-            rounds = self.scales.n_rounds + (self.n_kernels if self.n_kernels > 1 else 0)
+            rounds = self.scales.n_rounds + self.n_kernels - 1
             flops += rounds * 1.5 * self.scales.n_steps * size * k * (6.0 * k + 20.0 * d + 50.0)
             flops += rounds * k * size * min(self.scales.n_candidates, size / 2) * MEMORY_BOUND / 2
             steps += rounds * k
@@ -128,7 +127,8 @@ class Plan:
         if self.atoms is not None:
             words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, self.n_rows)}")
         if self.refine is not None:
-            words.append(f"refining them on {min(self.refine.n_rows, self.n_rows)} at a time while that pays")
+            seen = min(self.refine.sample_for(self.atoms.n_atoms if self.atoms else 0), self.n_rows)
+            words.append(f"refining them on up to {seen} at a time while that pays")
         return f"{', '.join(words)}, fitting all rows: up to about {_rounded(self.seconds())} s"
 
 
@@ -153,7 +153,8 @@ def make_plan(
         scales = replace(scales, n_rounds=scales.n_rounds + 1, n_atoms=2 * scales.n_atoms)
     atoms = None
     if picks_atoms:
-        atoms = AtomsPlan(max(1, min(max_atoms, n_rows // ROWS_AN_ATOM)))
+        atoms = AtomsPlan(max(1, min(max_atoms, n_rows if all_atoms else n_rows // ROWS_AN_ATOM)))
+        atoms = replace(atoms, n_candidates=max(atoms.n_candidates, 2 * atoms.n_atoms))
         atoms = replace(atoms, patience=None) if all_atoms else atoms
     refines = refine if isinstance(refine, bool) else n_rows >= REFINED_FROM
     return Plan(

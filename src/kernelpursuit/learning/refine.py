@@ -67,6 +67,7 @@ def refine(
             objective,
             steps=plan.n_steps,
             moves=True,
+            penalty_is_given=True,
             n_threads=judge.task.n_threads,
         )
         moved = picked.moved(kernel, descent.model, sample, judge.task)

@@ -10,7 +10,7 @@ import numpy as np
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task, pick
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
-from kernelpursuit.learning.model import Model, descend
+from kernelpursuit.learning.model import Descent, Model, descend
 from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.sample import Rows
 
@@ -23,11 +23,11 @@ IDLE = 1e-3
 class Scales:
     """A model without atoms, and the losses that its scales and penalty had, in the last round, on rows left out.
 
-    The losses count on rows that no atom was picked from. There are none where the targets are constant.
+    The losses count on rows that no atom was picked from. None where no atom could be picked.
     """
 
     model: Model
-    losses: Losses
+    losses: Losses | None
 
 
 def first_model(Z: np.ndarray, alpha: float | None = None) -> Model:
@@ -51,7 +51,7 @@ def learn_scales(
     every outlier has an atom. Each round takes the next of the samples, given by the numbers of their rows. The
     logarithms of all rounds but the first are averaged, which counts for most where rows are few.
     """
-    model, found = start, []
+    model, found, objective, judged_by = start, list[Descent](), None, start.centers
     for numbers in samples:
         sample = rows.take(numbers)
         half = (len(sample) + 1) // 2
@@ -61,7 +61,7 @@ def learn_scales(
             break
         judged = np.zeros(len(sample))
         judged[half:] = 1.0
-        objective = LeaveOneOut(picked.target(kernel, sample, judged, task))
+        objective, judged_by = LeaveOneOut(picked.target(kernel, sample, judged, task)), sample.Z
         descent = descend(
             picked.model,
             kernel.spec,
@@ -74,8 +74,8 @@ def learn_scales(
         )
         model = descent.model
         found.append(descent)
-    if not found:
-        return Scales(start, Losses(np.zeros(0), np.zeros(0)))
+    if objective is None:
+        return Scales(start, None)
     counted = found[1:] or found
     scales = np.zeros_like(start.scales)
     used = start.scales > 0
@@ -85,7 +85,7 @@ def learn_scales(
         alpha = float(np.exp(np.mean([np.log(descent.model.alpha) for descent in counted])))
 
     def losses(model: Model) -> Losses:
-        return objective.losses(model.values(kernel.spec, sample.Z, task.n_threads), model.alpha)
+        return objective.losses(model.values(kernel.spec, judged_by, task.n_threads), model.alpha)
 
     kept = _without_idle_features(replace(model, scales=scales, alpha=alpha), lambda tried: losses(tried).mean)
     return Scales(replace(start, scales=kept.scales, alpha=alpha), losses(model))

@@ -106,7 +106,7 @@ def learn(
     if not plan.picks_from_all:
         held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
     learned = _undone(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
-    return replace(learned, script=_script(kernel, picked.model, replace(rows, y=y[order].T), task, plan))
+    return replace(learned, script=_script(kernel, picked.model, replace(rows, y=y[order].T), task))
 
 
 def _generator(task: Task, stream: int) -> np.random.Generator:
@@ -129,9 +129,16 @@ def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Scal
     kernel, found = kernels[0], first
     for rival in kernels[1:]:
         tried = learn_scales(rival, first.model, rows, task, plan, samples[-1:])
-        if tried.losses.are_clearly_below(first.losses, BETTER) and tried.losses.mean < found.losses.mean:
+        if _is_better(tried, first) and (found is first or _is_better(tried, found, part=0.0)):
             kernel, found = rival, tried
     return kernel, found
+
+
+def _is_better(tried: Scales, other: Scales, part: float = BETTER) -> bool:
+    """Whether scales of one kernel have clearly lower losses than those of another, where both have some."""
+    if tried.losses is None or other.losses is None:
+        return False
+    return tried.losses.are_clearly_below(other.losses, part)
 
 
 def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> tuple[Picked, bool]:
@@ -192,14 +199,9 @@ def _with_best_penalty(kernel: Kernel, picked: Picked, rows: Rows, task: Task) -
     return replace(picked, model=replace(picked.model, alpha=float(tried[int(np.argmin(errors))])))
 
 
-def _script(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> Script | None:
-    """The steps in which the loop picks atoms with all rows in view; those that were picked so stay as they are."""
-    assert plan.atoms is not None
-    if task.loss is not None:
-        return None
-    if plan.picks_from_all:
-        return Script.in_blocks_of(np.arange(len(model.factors)))
-    return pick_in_order(kernel, model, rows, task)
+def _script(kernel: Kernel, model: Model, rows: Rows, task: Task) -> Script | None:
+    """The steps in which the loop picks atoms with all rows in view, where they can be known beforehand."""
+    return None if task.loss is not None else pick_in_order(kernel, model, rows, task)
 
 
 def _undone(

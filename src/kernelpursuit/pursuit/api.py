@@ -27,7 +27,7 @@ from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.system import Fit, check_loss, check_system, require_known, start_fit
 from kernelpursuit.pursuit.threads import one_blas_thread
-from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
+from kernelpursuit.stopping import ALL_PICKED, StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
 
 
@@ -306,6 +306,7 @@ def _run(
         seed=settings.seed,
     )
     check_system(settings, rule, problem)
+    asked_for = max_atoms
     if not settings.update.repeats:
         max_atoms = min(max_atoms, problem.dictionary.n_atoms)
     progress = Progress(max_atoms, check_verbose(settings.verbose))
@@ -322,6 +323,7 @@ def _run(
             replay=None if extend is None else problem.renumber(extend),
             callback=callback,
             progress=progress,
+            end_reason="" if max_atoms == asked_for else ALL_PICKED,
         )
     finally:
         progress.close()

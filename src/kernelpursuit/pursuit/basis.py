@@ -17,8 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf
 
 from kernelpursuit import _native
 
@@ -49,7 +50,7 @@ def grown(array: np.ndarray, n_rows: int) -> np.ndarray:
 class Direction:
     """What is new in an atom: its length, its products with the basis, and its vector, made to be of unit length.
 
-    The values lie where the direction will in the basis, and are valid until another is looked for.
+    The values lie where the direction will in the basis, and are valid until others are looked for.
     """
 
     rho: float
@@ -192,9 +193,8 @@ class Basis:
 
         Notes
         -----
-        Block Gram-Schmidt with Cholesky factors of panels, twice, which is enough for atoms of which something is
-        clearly new (Yamamoto et al. 2015): matrix products, where one atom after the other reads the basis over and
-        over.
+        Block Gram-Schmidt with Cholesky factors of panels, until the factor of what is left is close to one (Yamamoto
+        et al. 2015): matrix products, where one atom after the other reads the basis over and over.
         """
         start, found = self.size, list[Direction]()
         if self.penalised:
@@ -202,10 +202,8 @@ class Basis:
             columns = self.n_coordinates + np.arange(len(own))
             self._T[start + np.arange(len(own)), columns] = own
         for first in range(start, start + len(own), PANEL):
-            panel = self._orthogonal_panel(first, min(first + PANEL, start + len(own)))
-            if panel is None:
-                break
-            p, U, lengths = panel
+            end = min(first + PANEL, start + len(own))
+            p, U, lengths = self._orthogonal_panel(first, end)
             clear = np.diagonal(U) > np.sqrt(CLEARLY_NEW) * lengths
             n_clear = len(clear) if clear.all() else int(np.argmin(clear))
             for j in range(n_clear):
@@ -213,37 +211,39 @@ class Basis:
                 known = t - start + self.n_coordinates + 1 if self.penalised else 0
                 products = np.concatenate([p[:, j], U[:j, j]])
                 found.append(Direction(float(U[j, j]), products, self._V[t], self._T[t, :known].copy()))
-            if n_clear < len(clear):
+            if first + n_clear < end:
                 break
         return found
 
-    def _orthogonal_panel(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def _orthogonal_panel(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Make the rows from first to end orthonormal, to those before them and among themselves.
 
         Returns the factor that leads back, products with the rows before and upper triangular, and the lengths that
-        the rows had; None where they are dependent.
+        the rows had. All of them are for the leading rows alone, where a later one is dependent on these.
         """
         before, panel = (self._V[:first], self._T[:first]), (self._V[first:end], self._T[first:end])
-
-        def products(left: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-            return left[0] @ panel[0].T + left[1] @ panel[1].T
-
         lengths = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in panel))
         total, U = np.zeros((first, end - first)), np.eye(end - first)
-        for _ in range(2):
-            p = products(before)
+        for _ in range(MAX_SWEEPS):
+            p = before[0] @ panel[0].T + before[1] @ panel[1].T
             for part, old in zip(panel, before):
                 part -= p.T @ old
             total += p @ U
-            try:
-                factor = cholesky(products(panel), check_finite=False)
-            except LinAlgError:
-                return None
+            inner = panel[0] @ panel[0].T + panel[1] @ panel[1].T
+            factor, n_failed = dpotrf(inner, clean=1)
+            if n_failed:
+                n_left = n_failed - 1
+                factor, _ = dpotrf(inner[:n_left, :n_left], clean=1) if n_left else (inner[:0, :0], 0)
+                panel = panel[0][:n_left], panel[1][:n_left]
+                total, U, lengths = total[:, :n_left], U[:n_left, :n_left], lengths[:n_left]
             for part in panel:
                 # In place: the rows of a part are the columns that BLAS sees.
                 part[:] = dtrsm(1.0, factor, part.T, side=1, overwrite_b=1).T if part.size else part
             U = factor @ U
-        return total, U, lengths
+            # A factor this close to one was taken of rows that are orthonormal to its square.
+            if np.abs(factor - np.eye(len(factor))).max(initial=0.0) <= ORTHOGONAL**0.5:
+                return total, U, lengths
+        return total[:, :0], U[:0, :0], lengths[:0]
 
     def append(self, direction: Direction) -> None:
         """Add a direction."""

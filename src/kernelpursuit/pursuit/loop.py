@@ -31,6 +31,7 @@ def pursue(
     replay: Script | None = None,
     callback: Callback | None = None,
     progress: Progress | None = None,
+    end_reason: str = "",
 ) -> PursuitPath:
     """Add atoms until a rule fires, none is left to gain from, or `max_atoms` steps are done; return the path.
 
@@ -48,6 +49,8 @@ def pursue(
         Steps that are taken first, without scoring any candidate.
     callback : callable, optional
         Called with the path after every step; a true answer ends the loop.
+    end_reason : str
+        What to say of a loop that has taken `max_atoms` steps.
     """
     reason: str | None = None
     while reason is None:
@@ -60,18 +63,19 @@ def pursue(
         else:
             if rule.needs_correlation:
                 recorder.note_correlation(selector.best_correlation(), fit.n_steps)
-            reason = _end(fit, path, rule, max_atoms, target_norm) or _step(selector, recorder, exchange, replay)
+            reason = _end(fit, path, rule, target_norm)
+            if reason is None and fit.n_steps >= max_atoms:
+                reason = end_reason or f"max_atoms={max_atoms} reached"
+            reason = reason or _step(selector, recorder, exchange, replay)
     return recorder.path(selector, reason)
 
 
-def _end(fit: Fit, path: PursuitPath, rule: StoppingRule, max_atoms: int, target_norm: float) -> str | None:
+def _end(fit: Fit, path: PursuitPath, rule: StoppingRule, target_norm: float) -> str | None:
     """Why the loop should not go on, or None."""
     if fit.residual_norm <= ZERO_RESIDUAL * target_norm:
         return "the residual is zero to rounding"
     if rule.fired(path):
         return f"stop={rule.name!r} fired"
-    if fit.n_steps >= max_atoms:
-        return f"max_atoms={max_atoms} reached"
     return None
 
 
@@ -98,9 +102,11 @@ def _repeat(replay: Script, k: int, selector: Selector) -> bool:
         if when == k:
             selector.skip(dependent)
     if replay.in_blocks:
-        swapped = [when for when, _, _ in replay.swaps if when > k]
-        selector.fit.foresee(replay.atom[k : min(swapped, default=replay.n_steps)])
-    if not selector.force(int(replay.atom[k])):
+        selector.fit.foresee(replay.atom[k:])
+    atom = int(replay.atom[k])
+    if atom in selector.fit.places and not selector.fit.may_repeat and not replay.swaps:
+        return False  # the loop has had to decide before, and picked it already
+    if not selector.force(atom):
         return False
     for when, leaving, coming in replay.swaps:
         if when == k + 1:

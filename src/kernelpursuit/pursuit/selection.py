@@ -12,6 +12,7 @@ from kernelpursuit.pursuit.basis import DEPENDENT
 from kernelpursuit.pursuit.fits import Fit, Outcome, Shortlist
 from kernelpursuit.pursuit.fits.base import column_squares
 from kernelpursuit.pursuit.scores import running_scores
+from kernelpursuit.stopping import ALL_PICKED
 
 # Scores this close (relative) count as equal, so that rounding does not break a tie: the lowest atom number does.
 TIE = 1e-12
@@ -33,7 +34,6 @@ CANDIDATES, HELD_OUT, FOLDS = 1, 2, 3
 
 NOTHING_TO_GAIN = "no atom lowers the cost any more"
 DEPENDENT_ONLY = "every atom left is numerically dependent on the picked ones"
-ALL_PICKED = "every atom has been picked"
 
 
 def _gain(u: np.ndarray, a: np.ndarray, inner: np.ndarray) -> np.ndarray:

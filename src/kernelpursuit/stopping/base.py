@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from kernelpursuit.stopping.joined import Either
 
 
+# Why a loop has ended that has no atom left.
+ALL_PICKED = "every atom has been picked"
+
+
 def count_atoms(k: int) -> str:
     """Say how many atoms."""
     return f"{k} atom" if k == 1 else f"{k} atoms"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit._validate import check_number
-from kernelpursuit.stopping.base import LeastRule, tell_size
+from kernelpursuit.stopping.base import ALL_PICKED, LeastRule, tell_size
 from kernelpursuit.stopping.measures import noise_level, noise_reach, row_scale
 
 
@@ -30,7 +30,8 @@ class _LooRule(LeastRule):
     def _where_the_least_is(self, path: Any) -> str:
         """Say where the leave-one-out error was least, and whether it was still falling there."""
         least = self.least(path)
-        falling = f", though {path.end_reason} while it was still falling" if least == path.n_steps and least else ""
+        falls = 0 < least == path.n_steps and path.end_reason != ALL_PICKED
+        falling = f", though {path.end_reason} while it was still falling" if falls else ""
         return f"the least leave-one-out error, at {least}{falling}"
 
 

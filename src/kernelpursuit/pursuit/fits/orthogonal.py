@@ -9,7 +9,7 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.dictionary.base import tiles
 from kernelpursuit.engine import Engine, require_finite
-from kernelpursuit.pursuit.basis import DEPENDENT, Basis, Direction, grown
+from kernelpursuit.pursuit.basis import DEPENDENT, PANEL, Basis, Direction, grown
 from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist, column_squares, fixed_direction, frobenius
 from kernelpursuit.pursuit.models import Drop, Factor, Factored
 from kernelpursuit.pursuit.penalty import Penalty
@@ -17,6 +17,9 @@ from kernelpursuit.pursuit.penalty import Penalty
 # An atom whose function is a sum of the picked ones but for this part of its squared norm: rounding of L, amplified by
 # weights as large as that takes, would begin to show in the cost.
 LOST = 1e-9
+# Most atoms that are prepared for at a time, and steps that are taken one at a time where that has failed.
+FORESEEN = 2 * PANEL
+BLIND = 16
 # What counts as dependent where the fit watches the condition number itself: all but rounding is let through.
 BARELY_INDEPENDENT = (8 * np.finfo(np.float64).eps) ** 2
 
@@ -87,6 +90,7 @@ class OrthogonalFit(Fit):
         self.leverage = np.zeros(engine.n_rows)
         self._columns = np.empty((0, engine.n_rows))
         self._foreseen: list[Foreseen] = []  # the last of them is the next
+        self._blind_until = 0  # steps before which no atom is foreseen
         for column in fixed:
             self._append(fixed_direction(self.basis, column))
             self.n_fixed += 1
@@ -99,8 +103,11 @@ class OrthogonalFit(Fit):
     def foresee(self, atoms: np.ndarray) -> int:
         """Make atoms orthonormal that will be added in this order, where their coordinates are known beforehand."""
         knows_coordinates = self.penalty is None or self.penalty.is_diagonal
-        if self._foreseen or len(atoms) < 2 or self.lowest_rcond is not None or not knows_coordinates:
+        atoms = atoms[:FORESEEN]
+        if self._foreseen or self.n_steps < self._blind_until or len(atoms) < 2:
             return len(self._foreseen)
+        if self.lowest_rcond is not None or not knows_coordinates or not self.lifted.keys().isdisjoint(atoms):
+            return 0
         values = self.engine.columns(atoms, self.basis.room_ahead(len(atoms)))
         require_finite(np.einsum("ij,ij->i", values, values))
         own, m = np.sqrt(self.own_penalties[atoms]), self.basis.n_coordinates
@@ -109,6 +116,9 @@ class OrthogonalFit(Fit):
             column[m + k :] = own[k]
             self._foreseen.append(Foreseen(int(atoms[k]), direction, column, np.zeros(1, dtype=bool)))
         self._foreseen.reverse()
+        if len(self._foreseen) < len(atoms):
+            # Of one little is new. It is looked at by itself, and the next not before it and its like have passed.
+            self._blind_until = self.n_steps + len(self._foreseen) + BLIND
         return len(self._foreseen)
 
     def _foreseen_shortlist(self, foreseen: Foreseen) -> Shortlist:
