@@ -240,9 +240,9 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         -------
         lower, upper : arrays of shape (n_samples,) or (n_samples, n_targets)
             The prediction less and plus the quantile of the absolute errors that training rows have, each left out:
-            conformal intervals, of one width for all rows. No refit is needed. Where atoms were learned, the errors
-            are of rows that no atom was picked from; else those of all rows, whose choice of atoms makes them smaller
-            than they should be where rows are few.
+            conformal intervals, of one width for all rows. No refit is needed. Where atoms were learned from 500
+            rows or more, the errors are of rows that no atom was picked from; else those of all rows, whose choice of
+            atoms makes them smaller than they should be where rows are few.
         """
         check_is_fitted(self)
         part = check_number("coverage", coverage, low=0, strict=True)

@@ -70,7 +70,7 @@ class PursuitPath:
         Standard error of `loo` over rows.
     loo_quantiles : array of shape (n_steps + 1, n_levels, n_targets) or None
         Quantiles of the absolute errors that rows, each left out, have; see `half_width`. For the squared loss. Where
-        atoms were learned, of those rows alone that no atom was picked from.
+        atoms were learned from 500 rows or more, of those rows alone that no atom was picked from.
     validation : array of shape (n_steps + 1,) or None
         Mean squared error on held-out rows.
     cv : array of shape (n_steps + 1,) or None
