@@ -13,11 +13,10 @@ import argparse
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from defaults import table
+from defaults import around, put_between, table
 from peers import Split
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -26,7 +25,6 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.stopping import Loo
 from reproduce.data import known, load
 
-PAGE = Path(__file__).parents[1] / "docs" / "defaults.md"
 BEGIN, END = "<!-- choices: begin -->", "<!-- choices: end -->"
 
 NUMBERS = (
@@ -125,15 +123,11 @@ def main() -> None:
     parser.add_argument("--most-rows", type=int, default=sys.maxsize, help="leave larger sets out")
     most_rows = parser.parse_args().most_rows
     names, of_labels = ([name for name in all_of if known()[name]["rows"] <= most_rows] for all_of in (NUMBERS, LABELS))
-    page = PAGE.read_text()
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        sys.exit(f"{PAGE} needs one line {BEGIN} and, after it, one line {END}, for the tables to go between.")
+    around(BEGIN, END)  # ends here where there is no room, and not after half an hour
     numbers, labels = numbers_table(names), labels_table(of_labels)
-    page = PAGE.read_text()  # it may have changed meanwhile
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
     lists = [f"{len(some)} sets ({', '.join(some)})" for some in (names, of_labels)]
     words = f"Numbers, {lists[0]}:\n\n{numbers}\n\nClasses, {lists[1]}:\n\n{labels}"
-    PAGE.write_text(f"{before}{BEGIN}\n\n{words}\n\n{END}{after}")
+    put_between(BEGIN, END, words)
 
 
 if __name__ == "__main__":

@@ -352,15 +352,25 @@ def figures(journal: dict[Key, Result]) -> str:
     return "\n\n".join(parts)
 
 
+def around(begin: str, end: str) -> tuple[str, str]:
+    """What the page has before one mark and after the other; both must be there once, in this order."""
+    page = PAGE.read_text()
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        sys.exit(f"{PAGE} needs one line {begin} and, after it, one line {end}, for the tables to go between.")
+    return page.split(begin)[0], page.split(end)[1]
+
+
+def put_between(begin: str, end: str, tables: str) -> None:
+    """Put tables between two marks of the page."""
+    before, after = around(begin, end)
+    PAGE.write_text(f"{before}{begin}\n\n{tables}\n\n{end}{after}")
+
+
 def write_report() -> None:
     """Put the tables between the marks of the page, which is made where it is not there."""
     if not PAGE.exists():
         PAGE.write_text(f"# The defaults against their peers\n\n{BEGIN}\n{END}\n")
-    page = PAGE.read_text()
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        sys.exit(f"{PAGE} needs one line {BEGIN} and, after it, one line {END}, for the tables to go between.")
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{figures(read_journal())}\n\n{END}{after}")
+    put_between(BEGIN, END, figures(read_journal()))
     print(f"The tables are in {PAGE.relative_to(ROOT)}.", flush=True)
 
 

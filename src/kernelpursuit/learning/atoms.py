@@ -43,11 +43,11 @@ class EnoughFor(Loo):
         return super().fired(path) and path.n_steps >= self._wanted(path)
 
     def choose(self, path: Any) -> int:
-        """As many more than at the least error as the rows are more."""
+        """As many more than the sample would keep as the rows are more."""
         return min(path.n_steps, self._wanted(path))
 
     def _wanted(self, path: Any) -> int:
-        return max(1, int(np.ceil(self.least(path) * self.times_the_rows ** (1 / 3))))
+        return max(1, int(np.ceil(super().choose(path) * self.times_the_rows ** (1 / 3))))
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Descent:
-    """What a search found: the model, its error on the rows that were judged, and how often it looked."""
+    """What a search found: the model, and its error on the rows that were judged."""
 
     model: Model
     error: float
-    n_looks: int
 
 
 class _Packing:
@@ -166,8 +165,8 @@ def descend(
     options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20}
     found = minimize(look, packing.vector(), jac=True, method="L-BFGS-B", bounds=packing.bounds(), options=options)
     if not found.fun < WORST:
-        return Descent(start, np.inf, int(found.nfev))
+        return Descent(start, np.inf)
     model = packing.model(found.x)
     if penalty_is_given:
         model = replace(model, alpha=start.alpha)
-    return Descent(model, min(errors)[1], int(found.nfev))
+    return Descent(model, min(errors)[1])

@@ -17,8 +17,6 @@ HELD_BACK_FROM = 500
 CHOICES_FROM = 1000
 # Rows for every atom that is picked from them.
 ROWS_AN_ATOM = 2
-# Rows over which the penalty is chosen again.
-PENALTY_ROWS = 6000
 # Operations of a matrix product in the time in which a pass over a dictionary takes one value from memory, and what a
 # step costs beside that.
 MEMORY_BOUND, SECONDS_A_STEP = 30.0, 8e-4
@@ -94,7 +92,6 @@ class Plan:
     refine: RefinePlan | None
     n_held_back: int
     picks_from_all: bool
-    n_penalty_rows: int
     n_rows: int
     n_features: int
     n_kernels: int
@@ -126,9 +123,9 @@ class Plan:
             words.append(f"learning the scales of {self.n_features} features on {seen} of {self.n_rows} rows")
         if self.atoms is not None:
             words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, self.n_rows)}")
-        if self.refine is not None:
-            seen = min(self.refine.sample_for(self.atoms.n_atoms if self.atoms else 0), self.n_rows)
-            words.append(f"refining them on up to {seen} at a time while that pays")
+            if self.refine is not None:
+                seen = min(self.refine.sample_for(self.atoms.n_atoms), self.n_rows)
+                words.append(f"refining them on up to {seen} at a time while that pays")
         return f"{', '.join(words)}, fitting all rows: up to about {_rounded(self.seconds())} s"
 
 
@@ -164,7 +161,6 @@ def make_plan(
         refine=RefinePlan() if picks_atoms and refines else None,
         n_held_back=n_held_back,
         picks_from_all=n_rows < HELD_BACK_FROM and not refines,
-        n_penalty_rows=PENALTY_ROWS,
         n_rows=n_rows,
         n_features=n_features,
         n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 1),

@@ -26,8 +26,9 @@ SHUFFLE, SCALES, REFINE = 11, 12, 13
 # Another kernel is taken where it lowers the error by this part, and several widths likewise.
 BETTER = 0.01
 ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
-# Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer.
+# Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer; on how many rows.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
+PENALTY_ROWS = 6000
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,9 @@ def learn(
     if not plan.picks_from_all:
         held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
     learned = _undone(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
-    return replace(learned, script=_script(kernel, picked.model, replace(rows, y=y[order].T), task))
+    if task.loss is not None:
+        return learned
+    return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=y[order].T), task))
 
 
 def _generator(task: Task, stream: int) -> np.random.Generator:
@@ -168,7 +171,7 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
     moved = picked
     if plan.refine is not None:
         moved = refine(kernel, picked, rest, judge, plan.refine, _generator(task, REFINE))
-    chosen = _with_best_penalty(kernel, moved, rows.take(slice(plan.n_penalty_rows)), task)
+    chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
     return chosen, moved is not picked
 
 
@@ -197,11 +200,6 @@ def _with_best_penalty(kernel: Kernel, picked: Picked, rows: Rows, task: Task) -
     tried = np.clip(picked.model.alpha * np.array(PENALTIES), *ALPHAS)
     errors = objective.errors(K, tried)
     return replace(picked, model=replace(picked.model, alpha=float(tried[int(np.argmin(errors))])))
-
-
-def _script(kernel: Kernel, model: Model, rows: Rows, task: Task) -> Script | None:
-    """The steps in which the loop picks atoms with all rows in view, where they can be known beforehand."""
-    return None if task.loss is not None else pick_in_order(kernel, model, rows, task)
 
 
 def _undone(
