@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.learning.model import Model
+from kernelpursuit.learning.scales import _without_idle_features
 
 
 def regressor(**params):
@@ -28,6 +30,18 @@ class TestRelevance:
         scales = regressor(kernel=kernel).fit(X, y).feature_scales_
         assert scales.shape == (8,)
         assert scales[[1, 2, 4, 5, 6, 7]].max() < scales[[0, 3]].min() / 5
+
+    def test_only_features_of_small_scales_may_be_left_out(self):
+        """Where few rows judge, their error may say that nearly all features can go."""
+        scales = np.array([0.02, 1.0, 0.3, 0.0, 0.099, 0.101])
+        model = Model(scales, 0.1, np.zeros((0, 6)), np.zeros(0))
+        kept = _without_idle_features(model, lambda tried: 1.0)
+        np.testing.assert_array_equal(kept.scales, [0.0, 1.0, 0.3, 0.0, 0.0, 0.101])
+
+    def test_small_scales_stay_where_the_error_wants_them(self):
+        model = Model(np.array([0.05, 1.0, 0.02, 0.01]), 0.1, np.zeros((0, 4)), np.zeros(0))
+        kept = _without_idle_features(model, lambda tried: 1.0 if tried.scales[2] else 1.01)
+        np.testing.assert_array_equal(kept.scales, [0.05, 1.0, 0.02, 0.0])
 
     def test_a_nearly_linear_feature_has_a_smaller_scale_than_a_fast_one(self, rng):
         X = rng.normal(size=(200, 2))

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 from plain import plain_classifier, plain_regressor
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernelpursuit.dictionary import Always, Constant, Functions, KernelAtoms
 from kernelpursuit.kernels import RBF
@@ -25,9 +25,18 @@ def blas_threads():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 
+@pytest.fixture
+def two_blas_threads():
+    """Tests run with one, which hides what is not given back."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+@pytest.mark.usefixtures("two_blas_threads")
 def test_the_last_fit_that_ends_gives_the_threads_back():
     """Two fits that overlap: the second begins before, and ends after the first one's end."""
     before = blas_threads()
+    assert set(before) == {2}
     second_is_in, first_is_out = threading.Event(), threading.Event()
     during = []
 
@@ -45,6 +54,23 @@ def test_the_last_fit_that_ends_gives_the_threads_back():
     thread.join()
     assert set(during) == {1}
     assert blas_threads() == before
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_fit_in_one_thread_does_not_keep_another_from_setting_its_own():
+    with one_blas_thread():
+        pass
+    during = []
+
+    def other():
+        with one_blas_thread():
+            during.extend(blas_threads())
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert set(during) == {1}
+    assert set(blas_threads()) == {2}
 
 
 def test_rows_without_weight_do_not_decide_the_width_of_what_is_always_in(rows):

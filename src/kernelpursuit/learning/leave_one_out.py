@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
-from scipy.linalg.blas import dgemm, dger, dtrsm
+from scipy.linalg.blas import dger, dtrsm
 from scipy.linalg.lapack import dpotri
 
 from kernelpursuit.losses import Loss
-from kernelpursuit.pursuit import Objective
+from kernelpursuit.pursuit import Objective, inner_products, product, subtract_products
 
 # A row that the others say nothing of has an error without bound; it is kept finite, so that a search can go on.
 LEAST_LEFT = 1e-6
@@ -119,10 +119,13 @@ class Fitted(ABC):
     ----------
     target : Target
         What is to be predicted.
+    n_threads : int, default=1
+        Threads for the large products.
     """
 
-    def __init__(self, target: Target):
+    def __init__(self, target: Target, n_threads: int = 1):
         self.target = target
+        self.n_threads = n_threads
         self._root = np.sqrt(target.metric)
         self._is_plain = bool((target.metric == 1.0).all())
         self._constant = self._root / np.linalg.norm(self._root) if target.intercept else np.zeros_like(self._root)
@@ -138,10 +141,9 @@ class Fitted(ABC):
             dger(-1.0, self._constant, K @ self._constant, a=K.T, overwrite_x=0, overwrite_a=1)
         return K
 
-    @staticmethod
-    def _factor(weighted: np.ndarray, alpha: float) -> np.ndarray | None:
+    def _factor(self, weighted: np.ndarray, alpha: float) -> np.ndarray | None:
         """R with `R'R = K K' + alpha I`; None where that is singular."""
-        A = weighted @ weighted.T
+        A = inner_products(weighted, weighted, self.n_threads)
         A[np.diag_indices_from(A)] += max(alpha, SMALLEST_PENALTY * A.diagonal().max())
         try:
             return cholesky(A, overwrite_a=True, check_finite=False)
@@ -190,8 +192,8 @@ class LeaveOneOut(Fitted):
     def errors(self, K: np.ndarray, alphas: np.ndarray) -> list[float]:
         """The errors with several penalties, by one eigendecomposition."""
         weighted = self._weigh(K.copy())
-        squares, Q = eigh(weighted @ weighted.T, overwrite_a=True, check_finite=False)
-        V = Q.T @ weighted
+        squares, Q = eigh(inner_products(weighted, weighted, self.n_threads), overwrite_a=True, check_finite=False)
+        V = product(Q.T, weighted, self.n_threads)
         b, share, errors = V @ self._response.T, np.square(V), []
         for alpha in alphas:
             # Squares of what is dependent are zero but for rounding.
@@ -206,7 +208,7 @@ class LeaveOneOut(Fitted):
         R = self._factor(weighted, alpha)
         if R is None:
             return np.inf, np.zeros_like(K), 0.0
-        W = _inverse(R) @ weighted
+        W = product(_inverse(R), weighted, self.n_threads)
         w = W @ self._response.T
         residual = self._response - w.T @ weighted
         left = self._left(np.einsum("ij,ij->j", W, weighted))
@@ -217,16 +219,16 @@ class LeaveOneOut(Fitted):
         v = W @ a.T
         if self.target.loss is None:  # then no c is negative, and the product is symmetric to BLAS as well
             scaled = W * np.sqrt(c)
-            B = scaled @ scaled.T
+            B = inner_products(scaled, scaled, self.n_threads)
         else:
-            B = (W * c) @ W.T
+            B = inner_products(W * c, W, self.n_threads)
         by_alpha = alpha * float((v * w).sum() - np.trace(B))
         # What goes from the derivative with the constant: its product with that, to which K and e are orthogonal.
         along = W @ (2 * c * self._constant) - w @ (a @ self._constant)
         G = W
         G *= 2 * c
-        _subtract_product(G, 2 * B - w @ v.T, weighted)
-        _subtract_product(G, np.column_stack([w, v, along]), np.vstack([a, residual, self._constant]))
+        few = np.column_stack([w, v, along]), np.vstack([a, residual, self._constant])
+        subtract_products(G, [(2 * B - w @ v.T, weighted), few], self.n_threads)
         if not self._is_plain:
             G *= self._root
         return self.target.losses(left_out).mean, G, by_alpha
@@ -244,8 +246,3 @@ def _inverse(R: np.ndarray) -> np.ndarray:
     """The inverse of `R'R`."""
     upper, _ = dpotri(R)
     return np.triu(upper) + np.triu(upper, 1).T
-
-
-def _subtract_product(G: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-    """`G -= left @ right` without a matrix for the product; what rows are here are columns to BLAS."""
-    dgemm(-1.0, right.T, np.ascontiguousarray(left).T, beta=1.0, c=G.T, overwrite_c=1)

@@ -10,7 +10,7 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import ALL, Task
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.sample import Rows
-from kernelpursuit.pursuit import Script, Settings, run_pursuit
+from kernelpursuit.pursuit import Script, Settings, inner_products, run_pursuit
 
 # Kernel values that are there at a time.
 VALUES_AT_A_TIME = 2**22
@@ -47,7 +47,7 @@ def _products(kernel: Kernel, model: Model, rows: Rows, task: Task) -> tuple[np.
         part = slice(start, start + step)
         values = model.values(kernel.spec, rows.Z[part], task.n_threads)
         values *= root[part]
-        G += values @ values.T
+        G += inner_products(values, values, task.n_threads)
         c += values @ (y[:, part] * root[part]).T
         sums += values @ root[part]
     if task.intercept:

@@ -37,7 +37,7 @@ class Judge:
         sample = sample.take(slice(MOST_ROWS))
         rows = joined(sample, self.held_back)
         judged = np.repeat([0.0, 1.0], [len(sample), len(self.held_back)])
-        objective = LeaveOneOut(picked.target(self.kernel, rows, judged, self.task))
+        objective = LeaveOneOut(picked.target(self.kernel, rows, judged, self.task), self.task.n_threads)
         model = picked.model
         return objective.losses(model.values(self.kernel.spec, rows.Z, self.task.n_threads), model.alpha)
 
@@ -59,7 +59,7 @@ def refine(
     sample = fresh()
     least = judge.losses(picked, sample).mean
     for _ in range(plan.n_rounds):
-        objective = PenalisedCost(picked.target(kernel, sample, np.ones(len(sample)), judge.task))
+        objective = PenalisedCost(picked.target(kernel, sample, np.ones(len(sample)), judge.task), judge.task.n_threads)
         descent = descend(
             picked.model,
             kernel.spec,

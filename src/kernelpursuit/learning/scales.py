@@ -15,8 +15,9 @@ from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.sample import Rows
 
 FIRST_ALPHA = 1e-2
-# Features without which the error is higher by no more than this part have no say.
-IDLE = 1e-3
+# Features have no say whose scales are below this part of the largest, and without which the error is higher by no more
+# than the second. By the error alone, few rows would do without features that do matter.
+SMALL, IDLE = 0.1, 1e-3
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def learn_scales(
             break
         judged = np.zeros(len(sample))
         judged[half:] = 1.0
-        objective, judged_by = LeaveOneOut(picked.target(kernel, sample, judged, task)), sample.Z
+        objective, judged_by = LeaveOneOut(picked.target(kernel, sample, judged, task), task.n_threads), sample.Z
         descent = descend(
             picked.model,
             kernel.spec,
@@ -92,7 +93,7 @@ def learn_scales(
 
 
 def _without_idle_features(model: Model, error: Callable[[Model], float]) -> Model:
-    """Leave as many features out as the error allows, those of the smallest scales first; their number by halving."""
+    """Leave as many features out as the error allows, the smallest scales first; how many small ones, by halving."""
     order = np.argsort(model.scales, kind="stable")
 
     def without(n_features: int) -> Model:
@@ -101,7 +102,7 @@ def _without_idle_features(model: Model, error: Callable[[Model], float]) -> Mod
         return replace(model, scales=scales)
 
     before = error(model)
-    fewest, too_many = int((model.scales == 0).sum()), len(order)
+    fewest, too_many = int((model.scales == 0).sum()), int((model.scales < SMALL * model.scales.max()).sum()) + 1
     while too_many - fewest > 1:
         tried = (fewest + too_many) // 2
         if error(without(tried)) <= before + IDLE * abs(before):

@@ -195,7 +195,7 @@ def _with_best_penalty(kernel: Kernel, picked: Picked, rows: Rows, task: Task) -
     """The atoms with the penalty, where that is not given, that has the least error over these rows."""
     if task.alpha is not None:
         return picked
-    objective = LeaveOneOut(picked.target(kernel, rows, np.ones(len(rows)), task))
+    objective = LeaveOneOut(picked.target(kernel, rows, np.ones(len(rows)), task), task.n_threads)
     K = picked.model.values(kernel.spec, rows.Z, task.n_threads)
     tried = np.clip(picked.model.alpha * np.array(PENALTIES), *ALPHAS)
     errors = objective.errors(K, tried)

@@ -5,6 +5,7 @@ from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.objective import Objective
 from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.problem import check_held_out, check_weights, held_out_rows
+from kernelpursuit.pursuit.products import inner_products, product, subtract_products
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.threads import one_blas_thread
 
@@ -19,8 +20,11 @@ __all__ = [
     "check_held_out",
     "check_weights",
     "held_out_rows",
+    "inner_products",
     "one_blas_thread",
+    "product",
     "pursuit_path",
     "resolve_threads",
     "run_pursuit",
+    "subtract_products",
 ]

@@ -22,6 +22,7 @@ from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
 
 from kernelpursuit import _native
+from kernelpursuit.pursuit.products import inner_products, subtract_products
 
 # An atom is numerically dependent when less than this part of its squared length is new. It is a few hundred times
 # what rounding leaves of an atom that is exactly dependent, and what the running scores can still resolve.
@@ -225,15 +226,15 @@ class Basis:
         lengths = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in panel))
         total, U = np.zeros((first, end - first)), np.eye(end - first)
         for _ in range(MAX_SWEEPS):
-            p = before[0] @ panel[0].T + before[1] @ panel[1].T
+            p = inner_products(before[0], panel[0], self.n_threads) + before[1] @ panel[1].T
             for part, old in zip(panel, before):
-                part -= p.T @ old
+                subtract_products(part, [(p.T, old)], self.n_threads)
             total += p @ U
-            inner = panel[0] @ panel[0].T + panel[1] @ panel[1].T
-            factor, n_failed = dpotrf(inner, clean=1)
+            among = inner_products(panel[0], panel[0], self.n_threads) + panel[1] @ panel[1].T
+            factor, n_failed = dpotrf(among, clean=1)
             if n_failed:
                 n_left = n_failed - 1
-                factor, _ = dpotrf(inner[:n_left, :n_left], clean=1) if n_left else (inner[:0, :0], 0)
+                factor, _ = dpotrf(among[:n_left, :n_left], clean=1) if n_left else (among[:0, :0], 0)
                 panel = panel[0][:n_left], panel[1][:n_left]
                 total, U, lengths = total[:, :n_left], U[:n_left, :n_left], lengths[:n_left]
             for part in panel:

@@ -26,8 +26,9 @@ def one_blas_thread() -> Iterator[None]:
     global _n_inside, _controller, _limit
     with _lock:
         if _n_inside == 0:
-            _controller = _controller or ThreadpoolController()
-            _limit = _controller.limit(limits=1, user_api="blas")
+            _controller = _controller or ThreadpoolController().select(user_api="blas")
+            _limit = _controller.limit(limits=1)
+            _let_go()
         _n_inside += 1
     try:
         yield
@@ -36,3 +37,11 @@ def one_blas_thread() -> Iterator[None]:
             _n_inside -= 1
             if _n_inside == 0:
                 _limit.restore_original_limits()
+                _let_go()
+
+
+def _let_go() -> None:
+    """Let any thread set the number next: from threadpoolctl 3.8 on only the one that did so last might, else."""
+    for library in _controller.lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread()
