@@ -132,7 +132,8 @@ def labels_table(names: list[str]) -> str:
             ]
         )
         print(*lines[-1], flush=True)
-    return table(("changed", "rows in a wrong class", "least", "most", "median atoms", "CPU seconds for all sets"), lines)
+    header = ("changed", "rows in a wrong class", "least", "most", "median atoms", "CPU seconds for all sets, a split")
+    return table(header, lines)
 
 
 def main() -> None:
@@ -141,7 +142,7 @@ def main() -> None:
     parser.add_argument("--most-rows", type=int, default=sys.maxsize, help="leave larger sets out")
     most_rows = parser.parse_args().most_rows
     names, of_labels = ([name for name in all_of if known()[name]["rows"] <= most_rows] for all_of in (NUMBERS, LABELS))
-    around(BEGIN, END)  # ends here where there is no room, and not after half an hour
+    around(BEGIN, END)  # ends here where there is no room, and not after an hour
     numbers, labels = numbers_table(names), labels_table(of_labels)
     lists = [f"{len(some)} sets ({', '.join(some)})" for some in (names, of_labels)]
     words = f"Numbers, {lists[0]}:\n\n{numbers}\n\nClasses, {lists[1]}:\n\n{labels}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelpursuit.pursuit import inner_products, product, products, subtract_products
+from kernelpursuit.pursuit import inner_products, product, products, subtract_products, threads
 
 THREADS = [None, 1, 2, 3, 7]
 
@@ -50,12 +52,44 @@ class TestProducts:
 
     def test_threads_do_not_change_a_bit(self, A, rng, n_threads):
         B = rng.normal(size=(6, 6))
-        assert_array_equal(inner_products(A, A, n_threads), inner_products(A, A, 1))
-        assert_array_equal(product(B, A, n_threads), product(B, A, 1))
         left, alone = A.copy(), A.copy()
         subtract_products(left, [(B, A)], n_threads)
-        subtract_products(alone, [(B, A)], 1)
+        subtract_products(alone, [(B, A)], 4)
         assert_array_equal(left, alone)
+        assert_array_equal(inner_products(A, A, n_threads), inner_products(A, A, 4))
+        assert_array_equal(product(B, A, n_threads), product(B, A, 4))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_all_of_them_use_as_many_threads_as_they_are_given(A, monkeypatch, n_threads):
+    seen = []
+
+    def recorded(n_columns, n_parts, n_threads, work):
+        workers = set()
+
+        def at_work(part):
+            workers.add(threading.current_thread())
+            return work(part)
+
+        found = in_parts(n_columns, n_parts, n_threads, at_work)
+        seen.append(len(workers))
+        return found
+
+    in_parts = products.in_parts
+    monkeypatch.setattr(products, "in_parts", recorded)
+    inner_products(A, A, n_threads)
+    product(np.eye(6), A, n_threads)
+    subtract_products(A.copy(), [(np.eye(6), A)], n_threads)
+    assert seen == [n_threads] * 3
+
+
+def test_results_of_parts_take_no_more_room_than_the_factors(rng, monkeypatch):
+    n_parts = []
+    in_parts = products.in_parts
+    monkeypatch.setattr(products, "in_parts", lambda *args: n_parts.append(args[1]) or in_parts(*args))
+    inner_products(rng.normal(size=(50, 99)), rng.normal(size=(20, 99)), 2)
+    inner_products(rng.normal(size=(20, 99)), rng.normal(size=(20, 99)), 2)
+    assert n_parts == [1, 4]
 
 
 def test_parts_are_in_order_and_in_threads_of_their_own():
@@ -77,3 +111,47 @@ def test_what_goes_wrong_in_a_part_is_raised(failing, n_threads):
 
     with pytest.raises(MemoryError, match="no room"):
         products.in_parts(10, 2, n_threads, work)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_the_caller_wants_of_warnings_holds_in_all_threads(n_threads):
+    huge = np.full((1, 20), 1e300)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        products.in_parts(20, 2, n_threads, lambda part: huge[:, part] * 1e300)
+    with np.errstate(over="ignore"):
+        products.in_parts(20, 2, n_threads, lambda part: huge[:, part] * 1e300)
+
+
+def test_threads_have_one_blas_thread_each_where_each_has_a_number_of_its_own(monkeypatch):
+    """Built with OpenMP a BLAS would use all cores in every new thread."""
+    limited = []
+
+    class Own:
+        def limit(self, limits):
+            limited.append((threading.get_ident(), limits))
+
+    monkeypatch.setattr(threads, "_libraries", lambda: (None, Own()))
+    at_work = products.in_parts(9, 3, 3, lambda part: threading.get_ident())
+    assert at_work[0] == threading.get_ident()
+    assert sorted(limited) == sorted((ident, 1) for ident in at_work[1:])
+
+
+FIT_AFTER_THE_MAIN_THREAD = """
+import threading, time
+import numpy as np
+from kernelpursuit.pursuit import inner_products, products
+
+products.WORTH_A_PART = 1
+
+def late():
+    threading.main_thread().join()
+    print(inner_products(np.ones((2, 10)), np.ones((2, 10)), 2))
+
+threading.Thread(target=late).start()
+"""
+
+
+def test_a_thread_may_outlive_the_main_one():
+    done = subprocess.run([sys.executable, "-c", FIT_AFTER_THE_MAIN_THREAD], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    assert "[10. 10.]" in done.stdout

@@ -64,7 +64,7 @@ class Task:
 
     @property
     def n_threads(self) -> int:
-        """Threads of the native core."""
+        """Threads of the native core, and of large products."""
         return resolve_threads(self.n_jobs)
 
 

@@ -7,14 +7,17 @@ alone, and results are put together in their order: so any number of threads giv
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
-# A part is worth handing out with this many multiplications. More parts than this take longer to put together.
+from kernelpursuit._native.backend import resolve_threads
+from kernelpursuit.pursuit.threads import limit_this_thread
+
+# A part is worth handing out with this many multiplications; and there are no more parts than this.
 WORTH_A_PART, MOST_PARTS = 2**25, 8
 # Columns of a product that are written while they are near.
 NEAR = 256
@@ -23,26 +26,53 @@ Found = TypeVar("Found")
 
 
 def in_parts(n_columns: int, n_parts: int, n_threads: int | None, work: Callable[[slice], Found]) -> list[Found]:
-    """What `work` returns for about equal parts of the columns, in order; `n_threads` None is one."""
+    """What `work` returns for about equal parts of the columns, in order; `n_threads` as for the native core."""
     ends = np.linspace(0, n_columns, n_parts + 1).astype(int)
     parts = [slice(int(start), int(end)) for start, end in pairwise(ends)]
-    n_threads = min(n_threads or 1, n_parts)
-    if n_threads == 1:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(work, parts))
+    n_threads, warnings = min(resolve_threads(n_threads), n_parts), np.geterr()
+    found: dict[int, Found] = {}
+    raised: list[BaseException] = []
+
+    def every_nth(first: int) -> None:
+        try:
+            with np.errstate(**warnings):
+                for number in range(first, n_parts, n_threads):
+                    found[number] = work(parts[number])
+        except BaseException as error:  # raised below, in the thread of the caller
+            raised.append(error)
+
+    def in_a_thread(first: int) -> None:
+        limit_this_thread()
+        every_nth(first)
+
+    # A pool would refuse work once the main thread has ended.
+    others = [threading.Thread(target=in_a_thread, args=(first,)) for first in range(1, n_threads)]
+    for thread in others:
+        thread.start()
+    every_nth(0)
+    for thread in others:
+        thread.join()
+    if raised:
+        raise raised[0]
+    return [found[number] for number in range(n_parts)]
 
 
 def inner_products(A: np.ndarray, B: np.ndarray, n_threads: int | None) -> np.ndarray:
-    """`A B'`; with A for B half the work, and symmetric."""
+    """`A B'` of shape (len(A), len(B)), in O(len(A) B.size); half of that with A itself for B, and symmetric.
+
+    Parts have no fewer columns than the result has rows, so that the results of all are no larger than A and B.
+    """
     n_parts = _parts_for(len(A) * B.size // (2 if A is B else 1))
-    found = in_parts(A.shape[1], n_parts, n_threads, lambda part: A[:, part] @ B[:, part].T)
-    return sum(found[1:], start=found[0])
+    n_parts = max(1, min(n_parts, A.shape[1] // max(len(A), len(B), 1)))
+    total, *others = in_parts(A.shape[1], n_parts, n_threads, lambda part: A[:, part] @ B[:, part].T)
+    for found in others:
+        total += found
+    return total
 
 
 def product(B: np.ndarray, A: np.ndarray, n_threads: int | None) -> np.ndarray:
-    """`B A` with a square B."""
-    out = np.empty_like(A)
+    """`B A` of shape (len(B), A.shape[1]), in O(len(B) A.size)."""
+    out = np.empty((len(B), A.shape[1]))
 
     def work(part: slice) -> None:
         np.matmul(B, A[:, part], out=out[:, part])
@@ -52,12 +82,13 @@ def product(B: np.ndarray, A: np.ndarray, n_threads: int | None) -> np.ndarray:
 
 
 def subtract_products(G: np.ndarray, factors: Sequence[tuple[np.ndarray, np.ndarray]], n_threads: int | None) -> None:
-    """`G -= B A` for each pair of factors (B, A), without a matrix of that size for the products."""
+    """`G -= B A` for each pair of factors (B, A), in O(len(B) A.size) each, without a matrix of the size of G."""
 
     def work(part: slice) -> None:
         for start in range(part.start, part.stop, NEAR):
             near = slice(start, min(start + NEAR, part.stop))
-            G[:, near] -= sum(B @ A[:, near] for B, A in factors)
+            for B, A in factors:
+                G[:, near] -= B @ A[:, near]
 
     n_parts = _parts_for(sum(B.size for B, _ in factors) * G.shape[1])
     in_parts(G.shape[1], n_parts, n_threads, work)

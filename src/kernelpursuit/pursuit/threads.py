@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
 _lock = threading.Lock()
 _n_inside = 0
-_controller: Any = None  # knows the libraries; looking for them takes some milliseconds
 _limit: Any = None
 
 
@@ -21,27 +21,48 @@ def one_blas_thread() -> Iterator[None]:
 
     Between two products its threads wait for the next one in a busy loop, at the expense of the native core: a fit
     that takes both in turn was measured to be 2.5 times slower with two of them than with one. The number of threads
-    belongs to the whole process, so that of several fits at once the first sets it and the last restores it.
+    belongs to the whole process, so that of several fits at once the first sets it and the last restores it. What
+    others set meanwhile is lost. Built with OpenMP, a BLAS has a number for each thread that calls it.
     """
-    global _n_inside, _controller, _limit
-    with _lock:
-        if _n_inside == 0:
-            _controller = _controller or ThreadpoolController().select(user_api="blas")
-            _limit = _controller.limit(limits=1)
-            _let_go()
-        _n_inside += 1
-    try:
-        yield
-    finally:
+    global _n_inside, _limit
+    shared, own = _libraries()
+    with own.limit(limits=1):
         with _lock:
-            _n_inside -= 1
             if _n_inside == 0:
-                _limit.restore_original_limits()
-                _let_go()
+                _limit = shared.limit(limits=1)
+                _let_go(shared)
+            _n_inside += 1
+        try:
+            yield
+        finally:
+            with _lock:
+                _n_inside -= 1
+                if _n_inside == 0:
+                    _limit.restore_original_limits()
+                    _let_go(shared)
 
 
-def _let_go() -> None:
+def limit_this_thread() -> None:
+    """Make a thread that was started inside of `one_blas_thread`, and ends there, like the one that started it."""
+    _libraries()[1].limit(limits=1)
+
+
+@cache
+def _libraries() -> tuple[Any, Any]:
+    """BLAS libraries whose number of threads is the process's, and those for which each thread has its own.
+
+    Looking for them takes some milliseconds.
+    """
+    blas = ThreadpoolController().select(user_api="blas")
+    own = blas.select(threading_layer="openmp")
+    paths = {library.filepath for library in own.lib_controllers}
+    return blas.select(
+        filepath=[path for library in blas.lib_controllers if (path := library.filepath) not in paths]
+    ), own
+
+
+def _let_go(controller: Any) -> None:
     """Let any thread set the number next: from threadpoolctl 3.8 on only the one that did so last might, else."""
-    for library in _controller.lib_controllers:
+    for library in controller.lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread()
