@@ -231,6 +231,13 @@ class TestWhatIsFitted:
 
     def test_as_many_candidates_as_are_asked_for(self):
         assert make_plan(3000, 2, 1, max_atoms=1200, picks_atoms=True, refine=False).atoms.n_candidates == 2400
+        assert make_plan(9000, 2, 1, max_atoms=3000, picks_atoms=True, refine=False).atoms.n_rows == 6000
+
+    def test_rows_that_judge_are_centres_where_nearly_all_rows_are_asked_for(self):
+        X, y = make_friedman1(600, noise=1.0, random_state=0)
+        model = KernelPursuitRegressor(kernel="rbf", max_atoms=490, stop="max", random_state=0).fit(X, y)
+        assert model.n_atoms_ == 490
+        assert model.stop_reason_ == "490 atoms: max_atoms=490 reached"
 
     @pytest.mark.parametrize("alpha", [0.0, 1e-9, 1e6])
     def test_a_given_penalty_is_that_of_the_learned_model(self, some, alpha):
@@ -387,6 +394,18 @@ class TestInputs:
         wanted = 0.8 if loss == Quantile(q=0.8) else 0.5
         assert np.mean(y <= model.predict(X)) == pytest.approx(wanted, abs=0.2)
         assert np.corrcoef(model.predict(X), y)[0, 1] > 0.4
+
+    @pytest.mark.parametrize("loss", ["huber", "quantile"])
+    def test_a_wild_target_is_borne(self, loss):
+        """It makes up nearly all of the loss, of which the automatic rule would give a hundredth away."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(200, 2))
+        truth = np.sin(X[:, 0]) + X[:, 1]
+        y = truth + 0.1 * rng.normal(size=200)
+        y[3] = 1e6
+        model = regressor(loss=loss, max_atoms=20).fit(X, y)
+        assert np.corrcoef(np.delete(model.predict(X), 3), np.delete(truth, 3))[0, 1] > 0.98
+        assert model.at(1).select("auto").n_atoms_ == model.n_atoms_
 
     @pytest.mark.parametrize("refine", ["auto", True])
     def test_a_loss_below_zero(self, some, refine):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.data import make_friedman
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.scales import _without_idle_features
 
@@ -42,6 +43,23 @@ class TestRelevance:
         model = Model(np.array([0.05, 1.0, 0.02, 0.01]), 0.1, np.zeros((0, 4)), np.zeros(0))
         kept = _without_idle_features(model, lambda tried: 1.0 if tried.scales[2] else 1.01)
         np.testing.assert_array_equal(kept.scales, [0.05, 1.0, 0.02, 0.0])
+
+    def test_all_small_ones_go_where_that_is_fine_whatever_fewer_would_do(self):
+        model = Model(np.array([0.05, 1.0, 0.02, 0.01, 0.03]), 0.1, np.zeros((0, 5)), np.zeros(0))
+        kept = _without_idle_features(model, lambda tried: 2.0 if tried.scales[0] and not tried.scales[3] else 1.0)
+        np.testing.assert_array_equal(kept.scales, [0.0, 1.0, 0.0, 0.0, 0.0])
+
+    @pytest.mark.parametrize("settings", [{"weight": 100.0}, {"alpha": 1e-3}])
+    def test_little_penalty_does_not_make_scales_of_labels_run_away(self, settings):
+        """A penalty of 0.1 is little where all rows count 100 times."""
+        X, y = make_friedman(200, seed=1)
+        X_new, y_new = make_friedman(500, seed=77)
+        weights = np.full(200, settings.get("weight", 1.0))
+        model = KernelPursuitClassifier(alpha=settings.get("alpha", "auto"), random_state=0, n_jobs=1)
+        model.fit(X, y > 15, sample_weight=weights)
+        assert model.feature_scales_.max() < 1.5  # was 13
+        assert model.score(X_new, y_new > 15) > 0.85  # was 0.54
+        assert model.alpha_ == settings.get("alpha", 0.1)
 
     def test_a_nearly_linear_feature_has_a_smaller_scale_than_a_fast_one(self, rng):
         X = rng.normal(size=(200, 2))

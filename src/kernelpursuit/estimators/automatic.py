@@ -22,7 +22,7 @@ from kernelpursuit.updates import Orthogonal, Update
 KERNELS = (Matern52(), RBF(), Matern32())
 # What max_atoms="auto" is for atoms that are learned, and for those of a dictionary.
 MOST_LEARNED, MOST_PICKED = 512, 200
-# stop="auto" keeps the fewest atoms whose leave-one-out error is above the least by no more than this part.
+# stop="auto" keeps the fewest learned atoms whose leave-one-out error is above the least by no more than this part.
 WITHIN = 0.01
 
 
@@ -94,7 +94,7 @@ def settle(
     if is_word(alpha, "auto"):
         alpha = estimator._alpha if learned is None else learned.alpha
     gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
-    max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms)
+    max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms, loss)
     return Settled(dictionary, gamma, alpha, max_atoms, rule, learned)
 
 
@@ -114,11 +114,12 @@ def given_dictionary(kernel: Any) -> Dictionary:
     return as_dictionary("rbf" if is_word(kernel, "auto") else kernel)
 
 
-def chosen_rule(stop: Any, has_atoms: bool) -> StoppingRule:
-    """The rule that `stop` stands for, with atoms that are learned or of a dictionary."""
+def chosen_rule(stop: Any, has_atoms: bool, loss: Loss | None = None) -> StoppingRule:
+    """The rule that `stop` stands for, with atoms that are learned or of a dictionary, under a loss (None: squared)."""
     if not is_word(stop, "auto"):
         return as_rule(stop)
-    return Loo(within=WITHIN) if has_atoms else Loo()
+    gives_away = has_atoms and (loss is None or not loss.is_for_outliers)
+    return Loo(within=WITHIN) if gives_away else Loo()
 
 
 def most_atoms(max_atoms: Any, has_atoms: bool) -> int:

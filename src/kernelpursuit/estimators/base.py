@@ -261,7 +261,7 @@ class BaseKernelPursuit(BaseEstimator):
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
-        rule = chosen_rule(rule, self._settled.candidates_are_learned)
+        rule = chosen_rule(rule, self._settled.candidates_are_learned, self._measure.loss)
         require_known(rule, as_update(self._fitted_on["update"]), self._measure.loss)
         model = copy.copy(self)
         model.path_ = self._path_for(rule)

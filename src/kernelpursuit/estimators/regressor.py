@@ -63,12 +63,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         squared loss, and else 1e-3.
     stop : str or StoppingRule, default="auto"
         How many atoms to keep. "auto" is `stopping.Loo(within=0.01)` where atoms are learned: the fewest whose
-        leave-one-out error is within 1 % of the least; and else "loo". Others are: as many as give the least
-        leave-one-out error ("loo"); the fewest within one standard error of that ("one-se"); the least of a criterion
-        ("mdl", "aic", "fpe", "hdaic", "tr1"), of the error on held-out rows ("validation") or over folds ("cv"); until
-        steps look like noise ("tcr", "tr3", "tr4"), or the residual is small ("tol", "tr2"); a number that grows with
-        the rows ("ptr"); or `max_atoms` ("max"). Rules join with `|`; `kernelpursuit.stopping` has them as objects.
-        `select` applies another rule after the fit.
+        leave-one-out error is within 1 % of the least; and else, and under the losses "huber" and "quantile", "loo".
+        Others are: as many as give the least leave-one-out error ("loo"); the fewest within one standard error of that
+        ("one-se"); the least of a criterion ("mdl", "aic", "fpe", "hdaic", "tr1"), of the error on held-out rows
+        ("validation") or over folds ("cv"); until steps look like noise ("tcr", "tr3", "tr4"), or the residual is small
+        ("tol", "tr2"); a number that grows with the rows ("ptr"); or `max_atoms` ("max"). Rules join with `|`;
+        `kernelpursuit.stopping` has them as objects. `select` applies another rule after the fit.
     loss : str or Loss, default="squared"
         What is minimised, summed over rows, in place of the squared error: "huber" for targets with outliers,
         "quantile" for a quantile or, by `losses.Quantile(q=0.9)`, another one than the median, "poisson" for counts,

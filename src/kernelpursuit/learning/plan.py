@@ -151,16 +151,18 @@ def make_plan(
     atoms = None
     if picks_atoms:
         atoms = AtomsPlan(max(1, min(max_atoms, n_rows if all_atoms else n_rows // ROWS_AN_ATOM)))
-        atoms = replace(atoms, n_candidates=max(atoms.n_candidates, 2 * atoms.n_atoms))
+        twice = 2 * atoms.n_atoms
+        atoms = replace(atoms, n_rows=max(atoms.n_rows, twice), n_candidates=max(atoms.n_candidates, twice))
         atoms = replace(atoms, patience=None) if all_atoms else atoms
     refines = refine if isinstance(refine, bool) else n_rows >= REFINED_FROM
+    wants_all = atoms is not None and atoms.n_atoms > n_rows - n_held_back
     return Plan(
         scales=scales if n_kernels else None,
         widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM))),
         atoms=atoms,
         refine=RefinePlan() if picks_atoms and refines else None,
         n_held_back=n_held_back,
-        picks_from_all=n_rows < HELD_BACK_FROM and not refines,
+        picks_from_all=(n_rows < HELD_BACK_FROM and not refines) or wants_all,
         n_rows=n_rows,
         n_features=n_features,
         n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 1),

@@ -93,7 +93,7 @@ def learn_scales(
 
 
 def _without_idle_features(model: Model, error: Callable[[Model], float]) -> Model:
-    """Leave as many features out as the error allows, the smallest scales first; how many small ones, by halving."""
+    """Leave out the features of small scales where the error allows it, or as many of the smallest as halving finds."""
     order = np.argsort(model.scales, kind="stable")
 
     def without(n_features: int) -> Model:
@@ -102,11 +102,12 @@ def _without_idle_features(model: Model, error: Callable[[Model], float]) -> Mod
         return replace(model, scales=scales)
 
     before = error(model)
-    fewest, too_many = int((model.scales == 0).sum()), int((model.scales < SMALL * model.scales.max()).sum()) + 1
+    fewest, tried = int((model.scales == 0).sum()), int((model.scales < SMALL * model.scales.max()).sum())
+    too_many = tried + 1
     while too_many - fewest > 1:
-        tried = (fewest + too_many) // 2
         if error(without(tried)) <= before + IDLE * abs(before):
             fewest = tried
         else:
             too_many = tried
+        tried = (fewest + too_many) // 2
     return without(fewest)

@@ -26,6 +26,9 @@ SHUFFLE, SCALES, REFINE = 11, 12, 13
 # Another kernel is taken where it lowers the error by this part, and several widths likewise.
 BETTER = 0.01
 ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
+# Scales are learned from labels with at least this penalty for each unit of mean weight: with less of it, scores that
+# fit all rows run away, and what the leave-one-out approximation around them says of scales is wrong.
+LEAST_FOR_LABELS = 0.1
 # Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer; on how many rows.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 PENALTY_ROWS = 6000
@@ -93,8 +96,8 @@ def learn(
         task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
     if gamma is None:
         assert plan.scales is not None
-        kernel, scales = _choose_kernel(kernels[: plan.n_kernels], rows, task, plan.scales)
-        model = scales.model
+        kernel, scales = _choose_kernel(kernels[: plan.n_kernels], rows, _penalised(task, rows), plan.scales)
+        model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
     else:
         kernel, model = kernels[0], first_model(rows.Z, task.alpha)
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
@@ -122,6 +125,13 @@ def _in_units(y: np.ndarray, task: Task) -> np.ndarray:
         return y
     size = float(np.abs(y - y.mean(axis=1, keepdims=True)).max()) or 1.0
     return y / size
+
+
+def _penalised(task: Task, rows: Rows) -> Task:
+    """The task with the penalty that scales are learned with."""
+    if task.alpha is None or task.loss is None or task.loss.kind == "real":
+        return task
+    return replace(task, alpha=max(task.alpha, LEAST_FOR_LABELS * float(rows.weights.mean())))
 
 
 def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: ScalesPlan) -> tuple[Kernel, Scales]:

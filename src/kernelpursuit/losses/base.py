@@ -49,6 +49,9 @@ class Loss:
     has_constant: ClassVar[bool] = True
     #: Whether a loss of kind "real" is of use for the codes -1 and +1 of classes as well.
     takes_codes: ClassVar[bool] = True
+    #: Whether it is for targets of which some may be far off. These make up most of the loss then, however well the
+    #: others are fitted, so that a part of it is no measure of what may be given away for fewer atoms.
+    is_for_outliers: ClassVar[bool] = False
 
     def check_targets(self, y: np.ndarray) -> None:
         """Refuse targets for which the loss is not defined."""

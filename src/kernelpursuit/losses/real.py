@@ -63,6 +63,7 @@ class Huber(Loss):
 
     delta: float | str = "auto"
     name = "huber"
+    is_for_outliers = True
 
     def __post_init__(self) -> None:
         check_automatic("delta", self.delta)
@@ -116,6 +117,7 @@ class Quantile(Loss):
     width: float | str = "auto"
     name = "quantile"
     takes_codes = False
+    is_for_outliers = True
 
     def __post_init__(self) -> None:
         if not check_number("q", self.q, low=0, strict=True) < 1:

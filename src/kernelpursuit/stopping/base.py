@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 # Why a loop has ended that has no atom left.
-ALL_PICKED = "every atom has been picked"
+ALL_PICKED = "every candidate has been picked"
 
 
 def count_atoms(k: int) -> str:
