@@ -6,6 +6,7 @@ from kernelpursuit.dictionary.distances import DistanceAtoms, share_distances
 from kernelpursuit.dictionary.functions import Constant, Functions
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
 from kernelpursuit.dictionary.precomputed import Precomputed
+from kernelpursuit.dictionary.trend import LinearTrend
 from kernelpursuit.dictionary.union import Union, as_dictionary, widths
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "DistanceAtoms",
     "Functions",
     "KernelAtoms",
+    "LinearTrend",
     "Precomputed",
     "Union",
     "as_dictionary",

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelpursuit._validate import check_flag, check_number, check_verbose
-from kernelpursuit.dictionary import Dictionary, KernelAtoms, as_dictionary
+from kernelpursuit._validate import check_flag, check_number, check_option, check_verbose
+from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend, Precomputed, as_dictionary
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52, resolve_gamma
 from kernelpursuit.learning import Distinct, Learned, Task, learn, make_plan
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import held_out_rows
-from kernelpursuit.stopping import Loo, StoppingRule, as_rule
+from kernelpursuit.stopping import Loo, NoAtoms, StoppingRule, as_rule
 from kernelpursuit.updates import Orthogonal, Update
 
 # Kernels that kernel="auto" chooses from.
@@ -72,7 +72,7 @@ def settle(
     an earlier fit of the same data and settings has learned. Where `picks_atoms` is false, scales and penalty are
     learned, and no atoms.
     """
-    kernels, refine = _kernels(estimator.kernel), _check_refine(estimator.refine)
+    kernels, refine, trend = _kernels(estimator.kernel), _check_refine(estimator.refine), check_trend(estimator.trend)
     learns_gamma = is_word(estimator.gamma, "learn")
     obstacle = _obstacle(estimator, kernels, update, X)
     against = obstacle if picks_atoms else "multi_class='ovr'"
@@ -90,11 +90,14 @@ def settle(
         dictionary = given_dictionary(estimator.kernel)
     else:
         dictionary = learned.atoms if learned.atoms is not None else KernelAtoms(learned.kernel)
+    dictionary = _with_trend(dictionary, trend, learned)
     alpha: Any = estimator.alpha
     if is_word(alpha, "auto"):
         alpha = estimator._alpha if learned is None else learned.alpha
     gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
     max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms, loss)
+    if learned is not None and learned.simple is not None and is_word(estimator.stop, "auto"):
+        rule = NoAtoms(f"on validation rows, they are no better than {learned.simple}")
     return Settled(dictionary, gamma, alpha, max_atoms, rule, learned)
 
 
@@ -125,6 +128,25 @@ def chosen_rule(stop: Any, has_atoms: bool, loss: Loss | None = None) -> Stoppin
 def most_atoms(max_atoms: Any, has_atoms: bool) -> int:
     """The number that `max_atoms` stands for, of atoms that are learned or of a dictionary; not yet checked."""
     return (MOST_LEARNED if has_atoms else MOST_PICKED) if is_word(max_atoms, "auto") else max_atoms
+
+
+def check_trend(trend: Any) -> bool | None:
+    """Whether there is to be a straight line in the model; None leaves it to the rows."""
+    if trend is None:
+        return False
+    return {"auto": None, "linear": True}[check_option("trend", trend, ("auto", "linear"))]
+
+
+def _with_trend(dictionary: Dictionary, trend: bool | None, learned: Learned | None) -> Dictionary:
+    """The dictionary with a straight line that is always in, where one was asked for or found to be of use."""
+    line = None
+    if learned is not None and learned.trend is not None:
+        line = LinearTrend(learned.trend.center, learned.trend.spread)
+    elif trend is True:
+        if isinstance(dictionary, Precomputed):
+            raise ValueError("trend='linear' needs rows, and kernel='precomputed' has none; append columns to X instead.")
+        line = LinearTrend()
+    return dictionary if line is None else dictionary + Always(line)
 
 
 def _check_refine(refine: Any) -> bool | str:
@@ -184,6 +206,7 @@ def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int) -> Task:
         n_jobs=estimator.n_jobs,
         memory_budget=estimator.memory_budget,
         alpha=_given_alpha(estimator, loss),
+        trend=check_trend(estimator.trend),
     )
 
 

@@ -82,6 +82,7 @@ class BaseKernelPursuit(BaseEstimator):
         stop: Any = "auto",
         loss: Any = "squared",
         refine: Any = "auto",
+        trend: Any = "auto",
         fit_intercept: bool = True,
         truncate: Any = None,
         memory_budget: int | None = None,
@@ -102,6 +103,7 @@ class BaseKernelPursuit(BaseEstimator):
         self.stop = stop
         self.loss = loss
         self.refine = refine
+        self.trend = trend
         self.fit_intercept = fit_intercept
         self.truncate = truncate
         self.memory_budget = memory_budget

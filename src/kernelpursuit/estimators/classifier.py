@@ -141,6 +141,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         stop: Any = "auto",
         loss: Any = "log",
         refine: Any = "auto",
+        trend: Any = "auto",
         multi_class: str = "shared",
         class_weight: Any = None,
         fit_intercept: bool = True,
@@ -163,6 +164,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             stop=stop,
             loss=loss,
             refine=refine,
+            trend=trend,
             fit_intercept=fit_intercept,
             memory_budget=memory_budget,
             warm_start=warm_start,
@@ -310,6 +312,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
                 "max_atoms": settled.max_atoms,
                 "stop": settled.rule,
                 "refine": False,
+                "trend": None,
             }
             one = type(self)(**params)
             one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpursuit.dictionary import Dictionary, KernelAtoms
+from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.leave_one_out import Target
 from kernelpursuit.learning.model import ALPHAS, Model
@@ -17,8 +17,10 @@ from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Settings, resolve_threads, run_pursuit
 from kernelpursuit.stopping import Loo, Max, StoppingRule
 
-# Rounds of reweighting after atoms have moved.
-REWEIGHTED = 5
+# Rounds of reweighting after atoms have moved; penalty of a line, for each unit of weight.
+REWEIGHTED, LINE_PENALTY = 5, 1e-4
+# Scale of a feature that kernels do not see, and a line does.
+UNSEEN = 1e-9
 # The rule that keeps every atom.
 ALL = Max()
 
@@ -52,7 +54,10 @@ class EnoughFor(Loo):
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned, beside rows: the loss (None for the squared one), a penalty that is given, and how to run."""
+    """What is learned, beside rows: the loss (None for the squared one), a penalty that is given, and how to run.
+
+    `trend` says that every model has a straight line in it, unpenalised; None leaves it to the rows.
+    """
 
     loss: Loss | None
     classes: bool
@@ -61,6 +66,12 @@ class Task:
     n_jobs: int | None
     memory_budget: int | None
     alpha: float | None = None
+    trend: bool | None = False
+
+    def fixed(self, Z: np.ndarray) -> np.ndarray:
+        """Values of what every model has, shape (n_fixed, n_rows): the constant, then the line."""
+        ones = np.ones((int(self.intercept), len(Z)))
+        return np.vstack([ones, Z.T]) if self.trend else ones
 
     @property
     def n_threads(self) -> int:
@@ -70,7 +81,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Picked:
-    """A model with the atoms that were picked, the rows they are centred at, and weights (the constant first)."""
+    """A model with the atoms that were picked, the rows they are centred at, and weights (of what is fixed first)."""
 
     model: Model
     rows: np.ndarray
@@ -80,25 +91,17 @@ class Picked:
         """Scores of rows, shape (n_targets, n_rows)."""
         n_fixed = len(self.weights) - len(self.rows)
         scores = self.weights[n_fixed:].T @ self.model.values(kernel.spec, Z, task.n_threads)
-        return scores + self.weights[:n_fixed].sum(axis=0)[:, None]
+        return scores + self.weights[:n_fixed].T @ task.fixed(Z)
 
     def moved(self, kernel: Kernel, model: Model, rows: Rows, task: Task) -> Picked:
         """The same atoms moved, and under another loss than the squared one, with weights that fit them.
 
-        The weights are found by iterated weighted least squares; the squared loss does not ask for them.
+        The squared loss does not ask for the weights.
         """
         if task.loss is None:
             return replace(self, model=model)
-        values, n_fixed = model.values(kernel.spec, rows.Z, task.n_threads), int(task.intercept)
-        columns = np.vstack([np.ones((n_fixed, len(rows))), values])
-        penalties = np.full(len(columns), max(model.alpha, ALPHAS[0]))
-        penalties[:n_fixed] = 0.0
-        scores, weights = self.scores(kernel, rows.Z, task), self.weights
-        for _ in range(REWEIGHTED):
-            target = Target.around(scores, rows.y, rows.weights, task.loss, np.ones(len(rows)), task.intercept)
-            weighted = columns * target.metric
-            weights = np.linalg.solve(weighted @ columns.T + np.diag(penalties), weighted @ target.response.T)
-            scores = weights.T @ columns
+        values = model.values(kernel.spec, rows.Z, task.n_threads)
+        weights = reweighted(values, self.scores(kernel, rows.Z, task), rows, task, model.alpha)
         return replace(self, model=model, weights=weights)
 
     def target(self, kernel: Kernel, rows: Rows, judged: np.ndarray, task: Task) -> Target:
@@ -107,7 +110,30 @@ class Picked:
         Copies of a row are one row here, and go together when it is left out: one that stayed would tell of the other.
         """
         scores = np.zeros_like(rows.y) if task.loss is None else self.scores(kernel, rows.Z, task)
-        return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept, np.ones(len(rows)))
+        return target_around(scores, rows, judged, task)
+
+
+def reweighted(values: np.ndarray, scores: np.ndarray, rows: Rows, task: Task, alpha: float) -> np.ndarray:
+    """Weights of what is fixed and of atoms of these values that fit a loss, by iterated weighted least squares."""
+    fixed = task.fixed(rows.Z)
+    columns = np.vstack([fixed, values])
+    penalties = np.full(len(columns), max(alpha, ALPHAS[0]))
+    # The constant is free; a line that tells classes apart without error would run away.
+    penalties[: len(fixed)] = LINE_PENALTY * rows.weights.sum()
+    penalties[: int(task.intercept)] = 0.0
+    weights = np.zeros((len(columns), len(rows.y)))
+    for _ in range(REWEIGHTED):
+        target = target_around(scores, rows, np.ones(len(rows)), task)
+        weighted = columns * target.metric
+        weights = np.linalg.solve(weighted @ columns.T + np.diag(penalties), weighted @ target.response.T)
+        scores = weights.T @ columns
+    return weights
+
+
+def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task) -> Target:
+    """What rows say around scores; each goes as a whole when it is left out."""
+    counts, trend = np.ones(len(rows)), rows.Z.T if task.trend else None
+    return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept, counts, trend)
 
 
 def pick(
@@ -126,8 +152,15 @@ def pick(
     Scales and penalty are the model's.
     """
     n = min(n_candidates, len(rows))
-    centers, unit = rows.Z[:n] * model.scales, kernel.with_gamma(1.0)
-    parts: list[Dictionary] = [KernelAtoms(unit, centers, factors=np.full(n, factor)) for factor in factors]
+    scales = model.scales
+    if task.trend:
+        # The line sees features that the kernel does not: they stay, so small that no kernel value changes.
+        scales = np.where(scales > 0, scales, UNSEEN)
+    scaled, unit = rows.Z * scales, kernel.with_gamma(1.0)
+    parts: list[Dictionary] = [KernelAtoms(unit, scaled[:n], factors=np.full(n, factor)) for factor in factors]
+    if task.trend:
+        varies = np.where(rows.Z.any(axis=0), scales, 0.0)
+        parts.append(Always(LinearTrend(np.zeros(len(scales)), varies)))
     settings = Settings(
         dictionary=sum(parts[1:], start=parts[0]),
         max_atoms=max_atoms,
@@ -142,7 +175,7 @@ def pick(
     )
     weights = None if (rows.weights == 1).all() else rows.weights
     counts = None if weights is None else np.ones(len(rows))
-    found = run_pursuit(rows.Z * model.scales, np.ascontiguousarray(rows.y.T), settings, rule, weights, counts=counts)
+    found = run_pursuit(scaled, np.ascontiguousarray(rows.y.T), settings, rule, weights, counts=counts)
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)
     places = atoms % n

@@ -13,10 +13,11 @@ so that an error and its derivative take two products `K K'` and two `k x k` by 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, qr
 from scipy.linalg.blas import dger, dtrsm
 from scipy.linalg.lapack import dpotri
 
@@ -27,6 +28,8 @@ from kernelpursuit.pursuit import Objective, inner_products, product, subtract_p
 LEAST_LEFT = 1e-6
 # Beside the largest squared length of a column, less penalty than this is lost in rounding.
 SMALLEST_PENALTY = 1e-13
+# A fixed function of which less than this fraction is independent of the others is a sum of them.
+DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,21 @@ class Losses:
         """The error."""
         return float(self.values @ self.shares)
 
-    def are_clearly_below(self, others: Losses, part: float) -> bool:
-        """Whether the mean is lower by this part, and by more than two standard errors of the difference, row by row.
+    def are_clearly_below(self, others: Losses, part: float, standard_errors: float = 2.0) -> bool:
+        """Whether the mean is lower by this part, and by more than some standard errors of the difference, row by row.
 
         So few rows, or a few outliers, decide nothing.
         """
         less = others.values - self.values
         mean = float(less @ self.shares)
         error = float(np.sqrt(np.square(self.shares) @ np.square(less - mean)))
-        return mean > part * abs(others.mean) and mean > 2 * error
+        return mean > part * abs(others.mean) and mean > standard_errors * error
+
+
+def joined_losses(several: Sequence[Losses]) -> Losses:
+    """Losses of several samples as one, each sample of the same share."""
+    values = np.concatenate([losses.values for losses in several])
+    return Losses(values, np.concatenate([losses.shares for losses in several]) / len(several))
 
 
 @dataclass
@@ -64,6 +73,7 @@ class Target:
     counts    how often each row was seen: left out, a row of weight 2 goes once
     judged    how much each row's error, left out, counts
     intercept whether there is a constant that is not penalised
+    trend     values of other functions that are in every model, unpenalised, shape (n_functions, n_rows), or None
     """
 
     y: np.ndarray
@@ -74,6 +84,7 @@ class Target:
     counts: np.ndarray
     judged: np.ndarray
     intercept: bool
+    trend: np.ndarray | None = None
 
     @classmethod
     def around(
@@ -85,6 +96,7 @@ class Target:
         judged: np.ndarray,
         intercept: bool,
         counts: np.ndarray | None = None,
+        trend: np.ndarray | None = None,
     ) -> Target:
         """The target around given scores, which the squared loss does not look at.
 
@@ -97,7 +109,12 @@ class Target:
             response = scores - objective.gradient(scores) / (2 * metric)
         judged = judged * weights
         counts = np.maximum(weights, 1.0) if counts is None else counts
-        return cls(y, weights, loss, metric, response, counts, judged / judged.sum(), intercept)
+        return cls(y, weights, loss, metric, response, counts, judged / judged.sum(), intercept, trend)
+
+    def fixed(self) -> np.ndarray:
+        """Values of what every model has, unpenalised, shape (n_fixed, n_rows): the constant, then the trend."""
+        ones = np.ones((int(self.intercept), len(self.weights)))
+        return ones if self.trend is None else np.vstack([ones, self.trend])
 
     def losses(self, left_out: np.ndarray) -> Losses:
         """Losses of scores, each from the other rows."""
@@ -128,17 +145,17 @@ class Fitted(ABC):
         self.n_threads = n_threads
         self._root = np.sqrt(target.metric)
         self._is_plain = bool((target.metric == 1.0).all())
-        self._constant = self._root / np.linalg.norm(self._root) if target.intercept else np.zeros_like(self._root)
+        self._fixed = orthonormal(target.fixed() * self._root)
         response = target.response * self._root
-        self._response = response - np.outer(response @ self._constant, self._constant)
+        self._response = response - (response @ self._fixed.T) @ self._fixed
 
     def _weigh(self, K: np.ndarray) -> np.ndarray:
-        """Make kernel values the columns of the fit, in place: times the root of the metric, without the constant."""
+        """Make kernel values the columns of the fit, in place: times the root of the metric, without what is fixed."""
         K = np.ascontiguousarray(K, dtype=np.float64)
         if not self._is_plain:
             K *= self._root
-        if self.target.intercept:
-            dger(-1.0, self._constant, K @ self._constant, a=K.T, overwrite_x=0, overwrite_a=1)
+        for function in self._fixed:
+            dger(-1.0, function, K @ function, a=K.T, overwrite_x=0, overwrite_a=1)
         return K
 
     def _factor(self, weighted: np.ndarray, alpha: float) -> np.ndarray | None:
@@ -189,6 +206,10 @@ class LeaveOneOut(Fitted):
         residual = self._response - (self._response @ V.T) @ V
         return self.target.losses(self._left_out(residual, self._left(np.einsum("ij,ij->j", V, V))))
 
+    def without_atoms(self) -> Losses:
+        """The losses of what is fixed alone."""
+        return self.target.losses(self._left_out(self._response, self._left(np.zeros(len(self._root)))))
+
     def errors(self, K: np.ndarray, alphas: np.ndarray) -> list[float]:
         """The errors with several penalties, by one eigendecomposition."""
         weighted = self._weigh(K.copy())
@@ -223,11 +244,11 @@ class LeaveOneOut(Fitted):
         else:
             B = inner_products(W * c, W, self.n_threads)
         by_alpha = alpha * float((v * w).sum() - np.trace(B))
-        # What goes from the derivative with the constant: its product with that, to which K and e are orthogonal.
-        along = W @ (2 * c * self._constant) - w @ (a @ self._constant)
+        # What goes from the derivative with what is fixed: its product with that, to which K and e are orthogonal.
+        along = W @ (2 * c * self._fixed).T - w @ (a @ self._fixed.T)
         G = W
         G *= 2 * c
-        few = np.column_stack([w, v, along]), np.vstack([a, residual, self._constant])
+        few = np.column_stack([w, v, along]), np.vstack([a, residual, self._fixed])
         subtract_products(G, [(2 * B - w @ v.T, weighted), few], self.n_threads)
         if not self._is_plain:
             G *= self._root
@@ -235,11 +256,21 @@ class LeaveOneOut(Fitted):
 
     def _left(self, leverage: np.ndarray) -> np.ndarray:
         """What leaving a row out leaves of its residual's share."""
-        return np.maximum(1.0 - (leverage + np.square(self._constant)) / self.target.counts, LEAST_LEFT)
+        fixed = np.einsum("ij,ij->j", self._fixed, self._fixed)
+        return np.maximum(1.0 - (leverage + fixed) / self.target.counts, LEAST_LEFT)
 
     def _left_out(self, residual: np.ndarray, left: np.ndarray) -> np.ndarray:
         """Scores of rows, each from the other rows."""
         return self.target.response - residual / (left * self._root)
+
+
+def orthonormal(functions: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of functions given by their values, one a row; dependent ones are left out."""
+    if len(functions) < 2:
+        return functions / np.linalg.norm(functions, axis=1, keepdims=True)
+    Q, R, _ = qr(functions.T, mode="economic", pivoting=True)
+    sizes = np.abs(R.diagonal())
+    return np.ascontiguousarray(Q[:, sizes > DEPENDENT * sizes[0]].T)
 
 
 def _inverse(R: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import ALL, Task
+from kernelpursuit.learning.leave_one_out import orthonormal
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.pursuit import Script, Settings, inner_products, run_pursuit
@@ -38,18 +39,18 @@ def pick_in_order(kernel: Kernel, model: Model, rows: Rows, task: Task) -> Scrip
 
 
 def _products(kernel: Kernel, model: Model, rows: Rows, task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """`D'D` and `D'y` over all rows, the constant projected out where there is one, some rows at a time."""
-    k, root, total = len(model.factors), np.sqrt(rows.weights), rows.weights.sum()
-    y = rows.y - (rows.y @ rows.weights / total)[:, None] if task.intercept else rows.y
-    G, c, sums = np.zeros((k, k)), np.zeros((k, len(y))), np.zeros(k)
+    """`D'D` and `D'y` over all rows, what is fixed projected out, some rows at a time."""
+    k, root = len(model.factors), np.sqrt(rows.weights)
+    fixed = orthonormal(task.fixed(rows.Z) * root)
+    y = rows.y * root
+    y = y - (y @ fixed.T) @ fixed
+    G, c, along = np.zeros((k, k)), np.zeros((k, len(y))), np.zeros((k, len(fixed)))
     step = max(1, VALUES_AT_A_TIME // k)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         values = model.values(kernel.spec, rows.Z[part], task.n_threads)
         values *= root[part]
         G += inner_products(values, values, task.n_threads)
-        c += values @ (y[:, part] * root[part]).T
-        sums += values @ root[part]
-    if task.intercept:
-        G -= np.outer(sums, sums) / total
-    return G, c
+        c += values @ y[:, part].T
+        along += values @ fixed[:, part].T
+    return G - along @ along.T, c

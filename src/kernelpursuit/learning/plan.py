@@ -13,8 +13,10 @@ from kernelpursuit.pursuit import one_blas_thread
 HELD_BACK, MOST_HELD_BACK = 0.2, 2000
 # Fewer rows than this are all wanted to pick atoms from.
 HELD_BACK_FROM = 500
-# Fewer rows than this do not tell kernels apart.
+# Fewer rows than this tell but two kernels apart.
 CHOICES_FROM = 1000
+# With fewer rows than this there is an atom at each while scales are learned.
+EVERY_ROW_BELOW = 200
 # Rows for every atom that is picked from them.
 ROWS_AN_ATOM = 2
 # Operations of a matrix product in the time in which a pass over a dictionary takes one value from memory, and what a
@@ -37,6 +39,12 @@ class ScalesPlan:
     rows_an_atom: int = 4
     n_steps: int = 10
     n_rounds: int = 3
+
+    def with_atoms_for(self, dof: float, n_rows: int) -> ScalesPlan:
+        """The plan with as many atoms as a function of so many degrees of freedom takes, and at every second row."""
+        if dof <= min(self.n_atoms, min(self.n_rows, n_rows) // self.rows_an_atom):
+            return self
+        return replace(self, n_atoms=int(dof), rows_an_atom=2, n_rows=min(self.n_rows, int(8 * dof)))
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,12 @@ class Plan:
     n_rows: int
     n_features: int
     n_kernels: int
+
+    def patient_for(self, dof: float) -> Plan:
+        """The plan with more patience for a function of many degrees of freedom, whose first atoms gain little."""
+        if self.atoms is None or self.atoms.patience is None:
+            return self
+        return replace(self, atoms=replace(self.atoms, patience=max(self.atoms.patience, int(dof / 2))))
 
     def seconds(self) -> float:
         """About how long learning takes on this machine, with a fit of as many atoms as may be picked."""
@@ -165,7 +179,7 @@ def make_plan(
         picks_from_all=(n_rows < HELD_BACK_FROM and not refines) or wants_all,
         n_rows=n_rows,
         n_features=n_features,
-        n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 1),
+        n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 2),
     )
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import Task, pick
-from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
-from kernelpursuit.learning.model import Descent, Model, descend
+from kernelpursuit.learning.atoms import Task, pick, reweighted, target_around
+from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, joined_losses
+from kernelpursuit.learning.model import Model, descend
 from kernelpursuit.learning.plan import ScalesPlan
+from kernelpursuit.learning.rivals import losses_without_atoms
 from kernelpursuit.learning.sample import Rows
 
 FIRST_ALPHA = 1e-2
@@ -22,13 +23,17 @@ SMALL, IDLE = 0.1, 1e-3
 
 @dataclass(frozen=True)
 class Scales:
-    """A model without atoms, and the losses that its scales and penalty had, in the last round, on rows left out.
+    """A model without atoms, and the leave-one-out losses that its scales and penalty had on validation rows.
 
-    The losses count on rows that no atom was picked from. None where no atom could be picked.
+    losses  on rows that no atom was picked from; None where no atom could be picked
+    simple  those of the model without atoms, on the same rows
+    last    those of the last sample alone
     """
 
     model: Model
     losses: Losses | None
+    simple: Losses | None = None
+    last: Losses | None = None
 
 
 def first_model(Z: np.ndarray, alpha: float | None = None) -> Model:
@@ -38,61 +43,125 @@ def first_model(Z: np.ndarray, alpha: float | None = None) -> Model:
     return Model(scales, FIRST_ALPHA if alpha is None else alpha, np.zeros((0, Z.shape[1])), np.zeros(0))
 
 
+@dataclass(frozen=True)
+class _Round:
+    """What one round found, and how it was judged."""
+
+    model: Model
+    objective: LeaveOneOut
+    rows: Rows
+    losses: Losses
+
+    @property
+    def judged(self) -> np.ndarray:
+        """Marks the validation rows."""
+        return (self.objective.target.judged > 0).astype(np.float64)
+
+    def again(self, kernel: Kernel, model: Model, task: Task) -> Losses:
+        """The losses of the same atoms with the scales and the penalty of another model."""
+        tried = replace(self.model, scales=model.scales, alpha=model.alpha)
+        return self.objective.losses(tried.values(kernel.spec, self.rows.Z, task.n_threads), tried.alpha)
+
+
 def learn_scales(
     kernel: Kernel,
-    start: Model,
+    starts: Sequence[Model],
     rows: Rows,
     task: Task,
     plan: ScalesPlan,
     samples: Sequence[np.ndarray],
 ) -> Scales:
-    """Alternate between picking atoms on half of a sample and moving scales and penalty downhill on the other half.
+    """Alternate between picking atoms on half of a sample and optimising scales and penalty on the other half.
 
     An atom that fits noise is no help with rows that it was not picked from: so scales do not become so fine that
-    every outlier has an atom. Each round takes the next of the samples, given by the numbers of their rows. The
-    logarithms of all rounds but the first are averaged, which counts for most where rows are few.
+    every outlier has an atom. Each round takes the next of the samples, given by the numbers of their rows; of several
+    starts, the best of the first round goes on. The logarithms of all rounds but the first are averaged, which counts
+    for most where rows are few.
     """
-    model, found, objective, judged_by = start, list[Descent](), None, start.centers
+    model, rounds = starts[0], list[_Round]()
     for numbers in samples:
-        sample = rows.take(numbers)
-        half = (len(sample) + 1) // 2
-        n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
-        picked = pick(kernel, model, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
-        if not len(picked.rows):
+        tried = [
+            found
+            for start in (starts if not rounds else (model,))
+            if (found := _round(kernel, start, rows.take(numbers), task, plan)) is not None
+        ]
+        if not tried:
             break
-        judged = np.zeros(len(sample))
-        judged[half:] = 1.0
-        objective, judged_by = LeaveOneOut(picked.target(kernel, sample, judged, task), task.n_threads), sample.Z
-        descent = descend(
-            picked.model,
-            kernel.spec,
-            sample.Z,
-            objective,
-            steps=plan.n_steps,
-            moves=False,
-            penalty_is_given=task.alpha is not None,
-            n_threads=task.n_threads,
-        )
-        model = descent.model
-        found.append(descent)
-    if objective is None:
-        return Scales(start, None)
-    counted = found[1:] or found
-    scales = np.zeros_like(start.scales)
-    used = start.scales > 0
-    scales[used] = np.exp(np.mean([np.log(descent.model.scales[used]) for descent in counted], axis=0))
+        rounds.append(min(tried, key=lambda found: found.losses.mean))
+        model = rounds[-1].model
+    if not rounds:
+        return Scales(starts[0], None)
+    counted = rounds[1:] or rounds
+    scales, used = np.zeros_like(model.scales), model.scales > 0
+    scales[used] = np.exp(np.mean([np.log(found.model.scales[used]) for found in counted], axis=0))
     alpha = task.alpha
     if alpha is None:
-        alpha = float(np.exp(np.mean([np.log(descent.model.alpha) for descent in counted])))
+        alpha = float(np.exp(np.mean([np.log(found.model.alpha) for found in counted])))
+    last = rounds[-1]
+    averaged = replace(model, scales=scales, alpha=alpha)
+    kept = _without_irrelevant_features(averaged, lambda tried: last.again(kernel, tried, task).mean)
+    return Scales(
+        replace(starts[0], scales=kept.scales, alpha=alpha),
+        joined_losses([found.losses for found in counted]),
+        joined_losses([losses_without_atoms(found.rows, found.judged, task) for found in counted]),
+        last.losses,
+    )
 
-    def losses(model: Model) -> Losses:
-        return objective.losses(model.values(kernel.spec, judged_by, task.n_threads), model.alpha)
 
-    kept = _without_idle_features(replace(model, scales=scales, alpha=alpha), lambda tried: losses(tried).mean)
-    return Scales(replace(start, scales=kept.scales, alpha=alpha), losses(model))
+def _round(kernel: Kernel, start: Model, sample: Rows, task: Task, plan: ScalesPlan) -> _Round | None:
+    """Pick atoms on one half of a sample, and optimise on the other; None where there is no atom to pick."""
+    half = (len(sample) + 1) // 2
+    n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
+    picked = pick(kernel, start, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
+    if not len(picked.rows):
+        return None
+    judged = np.zeros(len(sample))
+    judged[half:] = 1.0
+    objective = LeaveOneOut(picked.target(kernel, sample, judged, task), task.n_threads)
+    return _optimised(kernel, picked.model, sample, objective, task, plan.n_steps)
 
 
-def _without_idle_features(model: Model, error: Callable[[Model], float]) -> Model:
+def _optimised(
+    kernel: Kernel, start: Model, rows: Rows, objective: LeaveOneOut, task: Task, n_steps: int
+) -> _Round:
+    """Minimise the leave-one-out error by L-BFGS over scales and penalty."""
+    model = descend(
+        start,
+        kernel.spec,
+        rows.Z,
+        objective,
+        steps=n_steps,
+        moves=False,
+        penalty_is_given=task.alpha is not None,
+        n_threads=task.n_threads,
+    ).model
+    losses = objective.losses(model.values(kernel.spec, rows.Z, task.n_threads), model.alpha)
+    return _Round(model, objective, rows, losses)
+
+
+def learn_scales_at_every_row(kernel: Kernel, starts: Sequence[Model], rows: Rows, task: Task, n_steps: int) -> Scales:
+    """Optimise scales and penalty with an atom at every row, for so few rows that none can be spared to judge.
+
+    No atom is chosen, so that the leave-one-out error of all rows owes nothing to a choice.
+    """
+    everywhere = np.ones(len(rows))
+    found = list[_Round]()
+    for start in starts:
+        start = replace(start, centers=rows.Z, factors=everywhere)
+        scores = np.zeros_like(rows.y)
+        if task.loss is not None:
+            values = start.values(kernel.spec, rows.Z, task.n_threads)
+            weights = reweighted(values, scores, rows, task, start.alpha)
+            scores = weights.T @ np.vstack([task.fixed(rows.Z), values])
+        objective = LeaveOneOut(target_around(scores, rows, everywhere, task), task.n_threads)
+        found.append(_optimised(kernel, start, rows, objective, task, n_steps))
+    best = min(found, key=lambda one: one.losses.mean)
+    kept = _without_irrelevant_features(best.model, lambda tried: best.again(kernel, tried, task).mean)
+    model = replace(starts[0], scales=kept.scales, alpha=best.model.alpha)
+    return Scales(model, best.losses, losses_without_atoms(rows, everywhere, task), best.losses)
+
+
+def _without_irrelevant_features(model: Model, error: Callable[[Model], float]) -> Model:
     """Leave out the features of small scales where the error allows it, or as many of the smallest as halving finds."""
     order = np.argsort(model.scales, kind="stable")
 

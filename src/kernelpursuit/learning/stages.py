@@ -14,10 +14,12 @@ from kernelpursuit.learning.atoms import ALL, EnoughFor, Picked, Task, pick
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.order import pick_in_order
-from kernelpursuit.learning.plan import Plan, ScalesPlan, WidthsPlan
+from kernelpursuit.learning.plan import EVERY_ROW_BELOW, Plan, WidthsPlan
 from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
-from kernelpursuit.learning.scales import Scales, first_model, learn_scales
+from kernelpursuit.learning.rivals import is_worth_its_atoms, losses_without_atoms
+from kernelpursuit.learning.scales import Scales, first_model, learn_scales, learn_scales_at_every_row
+from kernelpursuit.learning.starts import Starts, choose_starts
 from kernelpursuit.pursuit import Script, one_blas_thread
 from kernelpursuit.stopping import StoppingRule
 
@@ -29,6 +31,8 @@ ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
 # Scales are learned from labels with at least this penalty for each unit of mean weight: with less of it, scores that
 # fit all rows run away, and what the leave-one-out approximation around them says of scales is wrong.
 LEAST_FOR_LABELS = 0.1
+# A straight line is tried with up to this many features for each row; steps of L-BFGS with an atom at every row.
+LINE_FEATURES, EVERY_ROW_STEPS = 0.25, 15
 # Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer; on how many rows.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 PENALTY_ROWS = 6000
@@ -46,6 +50,8 @@ class Learned:
     held_back  marks the rows that no atom was picked from, or None
     refined    whether atoms were moved
     script     the steps in which the loop is to pick them, where those are known
+    trend      centre and spread of the features of a straight line that is in every model, or None
+    simple     what is as good as the learned model on validation rows, in words, or None
     """
 
     kernel: Kernel
@@ -56,6 +62,8 @@ class Learned:
     held_back: np.ndarray | None
     refined: bool
     script: Script | None = None
+    trend: Standard | None = None
+    simple: str | None = None
 
 
 @one_blas_thread()
@@ -94,22 +102,31 @@ def learn(
     if task.loss is not None:
         task.loss.check_targets(rows.y)
         task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
+    simple = None
     if gamma is None:
         assert plan.scales is not None
-        kernel, scales = _choose_kernel(kernels[: plan.n_kernels], rows, _penalised(task, rows), plan.scales)
+        kernel, scales, task, dof = _learn_scales(kernels[: plan.n_kernels], rows, task, plan)
+        plan = plan.patient_for(dof)
         model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
+        if scales.losses is None or scales.simple is None or not is_worth_its_atoms(scales.losses, scales.simple):
+            simple = "a straight line" if task.trend else "a constant"
     else:
+        task = replace(task, trend=task.trend is True)
         kernel, model = kernels[0], first_model(rows.Z, task.alpha)
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
     if plan.atoms is None:
-        return _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
+        scales_only = _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
+        return replace(scales_only, trend=standard if task.trend else None, simple=simple)
     picked, refined = _choose_atoms(kernel, model, rows, task, plan)
+    trend = standard if task.trend else None
     if not len(picked.rows):
-        return _undone(kernel, model, standard, picked.rows, None, refined=False, atoms=False)
+        none = _undone(kernel, model, standard, picked.rows, None, refined=False, atoms=False)
+        return replace(none, trend=trend, simple=simple)
     held_back, places = None, order[picked.rows]
     if not plan.picks_from_all:
         held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
     learned = _undone(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
+    learned = replace(learned, trend=trend, simple=simple)
     if task.loss is not None:
         return learned
     return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=y[order].T), task))
@@ -134,24 +151,59 @@ def _penalised(task: Task, rows: Rows) -> Task:
     return replace(task, alpha=max(task.alpha, LEAST_FOR_LABELS * float(rows.weights.mean())))
 
 
-def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: ScalesPlan) -> tuple[Kernel, Scales]:
+def _learn_scales(
+    kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan
+) -> tuple[Kernel, Scales, Task, float]:
+    """Learn scales from the best starts; beside a straight line where that is of use, or is better by itself.
+
+    Returns the kernel, its scales, the task with the line settled, and the degrees of freedom that the start had.
+    """
+    assert plan.scales is not None
+    may_add = task.trend is None and task.intercept and rows.Z.any(axis=0).sum() <= LINE_FEATURES * len(rows)
+    given, task = task, replace(task, trend=task.trend is True)
+    penalised = _penalised(task, rows)
+    first = first_model(rows.Z, penalised.alpha)
+    starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
+    penalised = replace(penalised, trend=starts.trend)
+    kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
+    if may_add and not penalised.trend:
+        line = replace(penalised, trend=True)
+        everywhere = rows.take(slice(plan.scales.n_rows))
+        simple = losses_without_atoms(everywhere, np.ones(len(everywhere)), line)
+        if scales.losses is None or simple.mean < scales.losses.mean:
+            penalised = line
+            kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
+    return kernel, scales, replace(given, trend=penalised.trend), starts.dof
+
+
+def _choose_kernel(
+    kernels: Sequence[Kernel], starts: Starts, rows: Rows, task: Task, plan: Plan
+) -> tuple[Kernel, Scales]:
     """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
-    start, generator = first_model(rows.Z, task.alpha), _generator(task, SCALES)
-    samples = [generator.permutation(len(rows))[: plan.n_rows] for _ in range(plan.n_rounds)]
-    first = learn_scales(kernels[0], start, rows, task, plan, samples)
-    kernel, found = kernels[0], first
+    assert plan.scales is not None
+    scales_plan, generator = plan.scales.with_atoms_for(starts.dof, len(rows)), _generator(task, SCALES)
+    samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
+
+    def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray]) -> Scales:
+        if len(rows) < EVERY_ROW_BELOW:
+            return learn_scales_at_every_row(kernel, models, rows, task, EVERY_ROW_STEPS)
+        return learn_scales(kernel, models, rows, task, scales_plan, samples)
+
+    first = learned(kernels[0], starts.models, samples)
+    kernel, best = kernels[0], first
     for rival in kernels[1:]:
-        tried = learn_scales(rival, first.model, rows, task, plan, samples[-1:])
-        if _is_better(tried, first) and (found is first or _is_better(tried, found, part=0.0)):
-            kernel, found = rival, tried
-    return kernel, found
+        tried = learned(rival, [first.model], samples[-1:])
+        if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
+            # What the simple models come to was found for all rounds of the first kernel.
+            kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple)
+    return kernel, best
 
 
 def _is_better(tried: Scales, other: Scales, part: float = BETTER) -> bool:
     """Whether scales of one kernel have clearly lower losses than those of another, where both have some."""
-    if tried.losses is None or other.losses is None:
+    if tried.last is None or other.last is None:
         return False
-    return tried.losses.are_clearly_below(other.losses, part)
+    return tried.last.are_clearly_below(other.last, part)
 
 
 def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> tuple[Picked, bool]:

@@ -15,7 +15,7 @@ prediction      ptr
 joined          two rules as one, and rules by name
 """
 
-from kernelpursuit.stopping.base import ALL_PICKED, StoppingRule, count_atoms, tell_size
+from kernelpursuit.stopping.base import ALL_PICKED, NoAtoms, StoppingRule, count_atoms, tell_size
 from kernelpursuit.stopping.criteria import AIC, FPE, HDAIC, MDL, TR1
 from kernelpursuit.stopping.held_out import CV, Validation
 from kernelpursuit.stopping.joined import BY_NAME, Either, as_rule
@@ -41,6 +41,7 @@ __all__ = [
     "Loo",
     "LooError",
     "Max",
+    "NoAtoms",
     "OneSE",
     "StoppingRule",
     "Tol",

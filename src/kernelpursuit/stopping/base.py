@@ -93,6 +93,30 @@ class StoppingRule:
         return {name: value for name, (value, default) in values.items() if default is MISSING or value != default}
 
 
+class NoAtoms(StoppingRule):
+    """Keep none, for a reason that was found before the loop ran.
+
+    Parameters
+    ----------
+    reason : str
+        Why, in words.
+    """
+
+    name = "none"
+    for_any_loss = True
+
+    def __init__(self, reason: str):
+        self.reason = reason
+
+    def choose(self, path: Any) -> int:
+        """None."""
+        return 0
+
+    def explain(self, path: Any) -> str:
+        """Give the reason."""
+        return f"{tell_size(path, 0)}: {self.reason}"
+
+
 class LeastRule(StoppingRule):
     """Rules that keep the k at which a curve over the path is least; the fewest atoms among equals.
 

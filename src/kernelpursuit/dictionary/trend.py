@@ -1,0 +1,73 @@
+"""A straight line: the features themselves, standardised, as functions of a row."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelpursuit.dictionary.base import Dictionary
+
+
+class LinearTrend(Dictionary):
+    """One atom for every feature that varies: its value, less its mean, over its standard deviation.
+
+    `Always(LinearTrend())` puts a linear model, unpenalised, beside the atoms that are picked; `trend="linear"` of the
+    estimators is that.
+
+    Parameters
+    ----------
+    center, spread : arrays of shape (n_features,), optional
+        What is subtracted from each feature, and what it is divided by, 0 for one that is left out; by default mean
+        and standard deviation of the training rows.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.dictionary import Always, LinearTrend
+    >>> model = KernelPursuitRegressor(kernel=Always(LinearTrend()) + "rbf", gamma=1.0)
+    """
+
+    def __init__(self, center: np.ndarray | None = None, spread: np.ndarray | None = None):
+        self.center = center
+        self.spread = spread
+        self.features = None if spread is None else np.flatnonzero(spread)
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of features that vary."""
+        if self.features is None:
+            raise ValueError("LinearTrend() has no atoms before it has seen rows.")
+        return len(self.features)
+
+    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> LinearTrend:
+        """Fill in means and standard deviations of the rows."""
+        if self.spread is not None:
+            return self
+        X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        center = np.average(X, axis=0, weights=weights)
+        spread = np.sqrt(np.average(np.square(X - center), axis=0, weights=weights))
+        spread[spread <= 1e-12 * np.abs(X).max(axis=0)] = 0.0
+        return LinearTrend(center, spread)
+
+    def take(self, atoms: np.ndarray) -> LinearTrend:
+        """Return just these features."""
+        assert self.features is not None
+        taken = copy.copy(self)
+        taken.features = self.features[atoms]
+        taken.training_rows = np.full(len(atoms), -1)
+        return taken
+
+    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+        """Standardised features."""
+        assert self.features is not None and self.center is not None and self.spread is not None
+        which = self.features[atoms]
+        columns = rows[:, which].toarray() if sp.issparse(rows) else np.asarray(rows)[:, which]
+        values = (columns.astype(np.float64, copy=False) - self.center[which]) / self.spread[which]
+        return np.ascontiguousarray(values.T, dtype=dtype)
+
+    def __repr__(self) -> str:
+        """Show that it is the line."""
+        return "LinearTrend()"

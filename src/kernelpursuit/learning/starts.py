@@ -1,0 +1,204 @@
+"""Scales to start from: a grid of common widths, and for each feature the rate at which what is left still varies.
+
+L-BFGS finds a minimum near its start. A start that is much too wide sees nothing of a fast wave, and one that is much
+too narrow nothing at all; so several are compared first, by the leave-one-out error of kernel ridge regression with an
+atom at every row of a small sample. With `A = K + alpha W⁻¹` it is `(A⁻¹ t)_i / (A⁻¹)_ii` for row i, in closed form.
+
+One common width is not enough where one feature of ten is fast. How fast is read off the periodogram of the
+leave-one-out errors along each feature: under pure noise its values are exponential, so that a peak is told from chance
+by a threshold, and a peak at angular frequency w asks for a scale of about w / 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dpotri
+
+from kernelpursuit import _native
+from kernelpursuit.kernels import Kernel
+from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses
+from kernelpursuit.learning.model import SCALES, Model
+from kernelpursuit.learning.sample import Rows
+
+# Rows of the sample; more cost their third power.
+MOST_ROWS = 400
+# Common widths, as factors of the scale of the first model, and the penalties each is tried with.
+COMMON = tuple(2.0**power for power in (0, -3, -1, 1, 3, 5, 7))
+PENALTIES = (1e-3, 1e-1)
+# A start replaces another that comes before it where it lowers the error by this fraction.
+BETTER = 0.05
+# Chance of a peak where there is only noise; periods that are looked for, along one feature and along all of them.
+FALSE_PEAK, FEWEST_PERIODS, MOST_PERIODS, PERIODS_IN_ALL = 1e-3, 4, 256, 1024
+# Scales as fractions of the angular frequency of a peak, tried where they are this times larger than what is there.
+OF_FREQUENCY, FASTER = (0.25, 0.5), 1.5
+# A peak is the lowest frequency with this fraction of the largest power: coarse values repeat it at higher ones.
+LOWEST_PEAK = 0.8
+# Rounds of looking for fast features.
+ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class Start:
+    """Scales to start from, with a straight line beside the kernel or without, and what a sample says of them.
+
+    losses  leave-one-out losses of the sample
+    errors  its leave-one-out errors, shape (n_targets, n_rows)
+    dof     effective degrees of freedom of the kernel's part
+    """
+
+    model: Model
+    trend: bool
+    losses: Losses
+    errors: np.ndarray
+    dof: float
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Where to start from: `fast` where some features ask for scales of their own, which may be better or not."""
+
+    common: Start
+    fast: Start | None
+
+    @property
+    def models(self) -> list[Model]:
+        """The models to start from."""
+        return [self.common.model] if self.fast is None else [self.fast.model, self.common.model]
+
+    @property
+    def trend(self) -> bool:
+        """Whether a straight line is of use."""
+        return (self.common if self.fast is None else self.fast).trend
+
+    @property
+    def dof(self) -> float:
+        """The degrees of freedom of the sample's fit."""
+        return (self.common if self.fast is None else self.fast).dof
+
+
+def choose_starts(kernel: Kernel, first: Model, rows: Rows, task: Task, *, may_add_trend: bool) -> Starts:
+    """The first model, or others where those are clearly better by the leave-one-out error of a sample.
+
+    Labels are taken for numbers here: their codes have the closed form, and are as hard to predict.
+    """
+    search = _Search(kernel, first, rows.take(slice(MOST_ROWS)), task, may_add_trend)
+    common = search.first()
+    for factor in COMMON[1:]:
+        common = search.better(common, first.scales * factor)
+    fast = common
+    for _ in range(ROUNDS):
+        before = fast
+        for scales in search.with_fast_features(before):
+            fast = search.better(fast, scales)
+        if fast is before:
+            break
+    return Starts(common, None if fast is common else fast)
+
+
+class _Search:
+    """Compares starts on a sample of rows."""
+
+    def __init__(self, kernel: Kernel, first: Model, rows: Rows, task: Task, may_add_trend: bool):
+        self.kernel, self.model, self.rows, self.task = kernel, first, rows, task
+        self.shares = rows.weights / rows.weights.sum()
+        self.noise = rows.weights.mean() / rows.weights
+        line = task.fixed(rows.Z) if task.trend else replace(task, trend=True).fixed(rows.Z[:, first.scales > 0])
+        plain = replace(task, trend=False).fixed(rows.Z)
+        self.fixed = {True: line} if task.trend else {False: plain, True: line} if may_add_trend else {False: plain}
+
+    def first(self) -> Start:
+        """The first model, with a line where that is better."""
+        return self._least(list(self._tried(self.model.scales)))
+
+    def better(self, start: Start, scales: np.ndarray) -> Start:
+        """A start, or one of these scales, where that is clearly better."""
+        other = self._least(list(self._tried(scales)))
+        return other if other.losses.mean < (1 - BETTER) * start.losses.mean else start
+
+    def _least(self, starts: list[Start]) -> Start:
+        """The best of starts; the first of those with a line has to be clearly better than the best without."""
+        least = starts[0]
+        for start in starts[1:]:
+            asked = 1 - BETTER if start.trend and not least.trend else 1.0
+            least = start if start.losses.mean < asked * least.losses.mean else least
+        return least
+
+    def _tried(self, scales: np.ndarray) -> Iterator[Start]:
+        """What scales come to, with each of the penalties, without a line and with it."""
+        scaled = self.rows.Z * np.clip(scales, 0.0, SCALES[1])
+        K = _native.block(self.kernel.spec, scaled, scaled, n_threads=self.task.n_threads)
+        inverses = [_inverse(K, alpha * self.noise) for alpha in PENALTIES]
+        for trend, fixed in self.fixed.items():
+            for alpha, inverse in zip(PENALTIES, inverses):
+                yield self._start(replace(self.model, scales=scales), trend, fixed, alpha, inverse)
+
+    def _start(
+        self, model: Model, trend: bool, fixed: np.ndarray, alpha: float, inverse: np.ndarray | None
+    ) -> Start:
+        """What a fit comes to: with P = A⁻¹ less what is fixed, in its metric, the error of row i is (P y)_i / P_ii."""
+        y = self.rows.y
+        if inverse is None:
+            return Start(model, trend, Losses(np.full(len(self.rows), np.inf), self.shares), y, 0.0)
+        dof = float(len(self.rows) - alpha * self.noise @ inverse.diagonal())
+        left, diagonal = y @ inverse, inverse.diagonal()
+        if len(fixed):
+            along = fixed @ inverse
+            solved = np.linalg.lstsq(along @ fixed.T, along, rcond=1e-10)[0]
+            left = left - (y @ along.T) @ solved
+            diagonal = diagonal - np.einsum("ij,ij->j", along, solved)
+        # A row that the line alone can follow has an error without bound.
+        errors = left / np.maximum(diagonal, LEAST_LEFT * inverse.diagonal())
+        return Start(model, trend, Losses(np.square(errors).mean(axis=0), self.shares), errors, dof)
+
+    def with_fast_features(self, start: Start) -> Iterator[np.ndarray]:
+        """Scales in which the features along which the errors still vary are as fast as that."""
+        frequency = fast_frequencies(self.rows.Z, start.errors * self.rows.weights, used=self.model.scales > 0)
+        for part in OF_FREQUENCY if frequency.any() else ():
+            wanted = part * frequency
+            fast = wanted > FASTER * start.model.scales
+            if fast.any():
+                for others in (start.model.scales, self.model.scales, self.model.scales / 3):
+                    yield np.where(fast, wanted, others)
+
+
+def _inverse(K: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:
+    """The inverse of K with this on its diagonal; None where that is singular."""
+    A = K.copy()
+    A[np.diag_indices_from(A)] += diagonal
+    try:
+        upper, _ = dpotri(cholesky(A, overwrite_a=True, check_finite=False))
+    except LinAlgError:
+        return None
+    return np.triu(upper) + np.triu(upper, 1).T
+
+
+def fast_frequencies(Z: np.ndarray, errors: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """The angular frequency at which errors, shape (n_targets, n_rows), vary along each feature; 0 where they do not.
+
+    The periodogram `|sum_i r_i exp(-i w z_i)|² / sum_i r_i²` is taken along one feature at a time.
+    """
+    found = np.zeros(Z.shape[1])
+    energy = np.square(errors).sum(axis=1)
+    errors = errors[energy > 0] / np.sqrt(energy[energy > 0])[:, None]
+    features = np.flatnonzero(used)
+    if not len(features) or not len(errors):
+        return found
+    limit = max(FEWEST_PERIODS, min(MOST_PERIODS, PERIODS_IN_ALL // len(features)))
+    ranges = np.subtract(*np.quantile(Z, [0.95, 0.05], axis=0)) / 0.9
+    threshold = np.log(2 * limit * len(features) * len(errors) / FALSE_PEAK)
+    for feature in features[ranges[features] > 0]:
+        # Beyond half the number of its values, a frequency looks like a lower one.
+        n_periods = min(limit, len(np.unique(Z[:, feature])) // 2)
+        frequencies = np.pi / ranges[feature] * np.arange(1, 2 * n_periods + 1)
+        phases = np.outer(Z[:, feature], frequencies)
+        power = np.square(errors @ np.cos(phases)) + np.square(errors @ np.sin(phases))
+        largest = power.max(axis=0, initial=0.0)
+        if largest.max(initial=0.0) > threshold:
+            found[feature] = frequencies[np.flatnonzero(largest >= LOWEST_PEAK * largest.max())[0]]
+    return found
+
