@@ -46,7 +46,9 @@ class TestRelevance:
 
     def test_all_small_ones_go_where_that_is_fine_whatever_fewer_would_do(self):
         model = Model(np.array([0.05, 1.0, 0.02, 0.01, 0.03]), 0.1, np.zeros((0, 5)), np.zeros(0))
-        kept = _without_irrelevant_features(model, lambda tried: 2.0 if tried.scales[0] and not tried.scales[3] else 1.0)
+        kept = _without_irrelevant_features(
+            model, lambda tried: 2.0 if tried.scales[0] and not tried.scales[3] else 1.0
+        )
         np.testing.assert_array_equal(kept.scales, [0.0, 1.0, 0.0, 0.0, 0.0])
 
     @pytest.mark.parametrize("settings", [{"weight": 100.0}, {"alpha": 1e-3}])

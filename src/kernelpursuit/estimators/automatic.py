@@ -144,7 +144,9 @@ def _with_trend(dictionary: Dictionary, trend: bool | None, learned: Learned | N
         line = LinearTrend(learned.trend.center, learned.trend.spread)
     elif trend is True:
         if isinstance(dictionary, Precomputed):
-            raise ValueError("trend='linear' needs rows, and kernel='precomputed' has none; append columns to X instead.")
+            raise ValueError(
+                "trend='linear' needs rows, and kernel='precomputed' has none; append columns to X instead."
+            )
         line = LinearTrend()
     return dictionary if line is None else dictionary + Always(line)
 

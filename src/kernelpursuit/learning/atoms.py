@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend
 from kernelpursuit.kernels import Kernel
@@ -19,6 +20,8 @@ from kernelpursuit.stopping import Loo, Max, StoppingRule
 
 # Rounds of reweighting after atoms have moved; penalty of a line, for each unit of weight.
 REWEIGHTED, LINE_PENALTY = 5, 1e-4
+# A line goes along features that vary in so many rows, and of which this part is no sum of others on so many of them.
+VARYING_ROWS, DEPENDENT, LINE_ROWS = 10, 1e-3, 4000
 # Scale of a feature that kernels do not see, and a line does.
 UNSEEN = 1e-9
 # The rule that keeps every atom.
@@ -56,7 +59,8 @@ class EnoughFor(Loo):
 class Task:
     """What is learned, beside rows: the loss (None for the squared one), a penalty that is given, and how to run.
 
-    `trend` says that every model has a straight line in it, unpenalised; None leaves it to the rows.
+    `trend` says that every model has a straight line in it, unpenalised, along the features `line`; None leaves it to
+    the rows.
     """
 
     loss: Loss | None
@@ -67,11 +71,12 @@ class Task:
     memory_budget: int | None
     alpha: float | None = None
     trend: bool | None = False
+    line: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     def fixed(self, Z: np.ndarray) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then the line."""
         ones = np.ones((int(self.intercept), len(Z)))
-        return np.vstack([ones, Z.T]) if self.trend else ones
+        return np.vstack([ones, Z[:, self.line].T]) if self.trend else ones
 
     @property
     def n_threads(self) -> int:
@@ -132,7 +137,7 @@ def reweighted(values: np.ndarray, scores: np.ndarray, rows: Rows, task: Task, a
 
 def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task) -> Target:
     """What rows say around scores; each goes as a whole when it is left out."""
-    counts, trend = np.ones(len(rows)), rows.Z.T if task.trend else None
+    counts, trend = np.ones(len(rows)), rows.Z[:, task.line].T if task.trend else None
     return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept, counts, trend)
 
 
@@ -159,8 +164,10 @@ def pick(
     scaled, unit = rows.Z * scales, kernel.with_gamma(1.0)
     parts: list[Dictionary] = [KernelAtoms(unit, scaled[:n], factors=np.full(n, factor)) for factor in factors]
     if task.trend:
-        varies = np.where(rows.Z.any(axis=0), scales, 0.0)
-        parts.append(Always(LinearTrend(np.zeros(len(scales)), varies)))
+        line = task.line[independent(rows.Z[:, task.line])]
+        spread = np.zeros_like(scales)
+        spread[line] = scales[line]
+        parts.append(Always(LinearTrend(np.zeros_like(scales), spread)))
     settings = Settings(
         dictionary=sum(parts[1:], start=parts[0]),
         max_atoms=max_atoms,
@@ -180,4 +187,29 @@ def pick(
     atoms = path.atoms(k)
     places = atoms % n
     picked = replace(model, centers=rows.Z[places], factors=np.asarray(factors, dtype=np.float64)[atoms // n])
-    return Picked(picked, places, path.weights(k))
+    weights = path.weights(k)
+    if task.trend:
+        # Features that are sums of others on these rows have no weight.
+        full = np.zeros((int(task.intercept) + len(task.line), weights.shape[1]))
+        full[: int(task.intercept)] = weights[: int(task.intercept)]
+        full[int(task.intercept) + np.flatnonzero(np.isin(task.line, line))] = weights[
+            int(task.intercept) : path.n_fixed
+        ]
+        weights = np.vstack([full, weights[path.n_fixed :]])
+    return Picked(picked, places, weights)
+
+
+def features_of_a_line(Z: np.ndarray) -> np.ndarray:
+    """Features that a line may go along: no sums of others, and varying in more than a few rows."""
+    n_away = (Z != np.median(Z, axis=0)).sum(axis=0)
+    features = np.flatnonzero(n_away >= min(VARYING_ROWS, len(Z) / 2))
+    return features[independent(Z[:LINE_ROWS, features])]
+
+
+def independent(Z: np.ndarray) -> np.ndarray:
+    """Features, in ascending order, that are no sums of each other and the constant."""
+    if not Z.shape[1]:
+        return np.zeros(0, dtype=np.intp)
+    R, order = qr(Z - Z.mean(axis=0), mode="r", pivoting=True)
+    sizes = np.abs(R.diagonal())
+    return np.sort(order[: len(sizes)][sizes > DEPENDENT * sizes[0]])

@@ -17,8 +17,8 @@ HELD_BACK_FROM = 500
 CHOICES_FROM = 1000
 # With fewer rows than this there is an atom at each while scales are learned.
 EVERY_ROW_BELOW = 200
-# Rows for every atom that is picked from them.
-ROWS_AN_ATOM = 2
+# Rows for every atom that is picked from them; and the part of them that may be atoms of functions that ask for it.
+ROWS_AN_ATOM, MOST_OF_ROWS = 2, 0.8
 # Operations of a matrix product in the time in which a pass over a dictionary takes one value from memory, and what a
 # step costs beside that.
 MEMORY_BOUND, SECONDS_A_STEP = 30.0, 8e-4
@@ -44,7 +44,7 @@ class ScalesPlan:
         """The plan with as many atoms as a function of so many degrees of freedom takes, and at every second row."""
         if dof <= min(self.n_atoms, min(self.n_rows, n_rows) // self.rows_an_atom):
             return self
-        return replace(self, n_atoms=int(dof), rows_an_atom=2, n_rows=min(self.n_rows, int(8 * dof)))
+        return replace(self, n_atoms=int(dof), rows_an_atom=2, n_rows=min(self.n_rows, int(8 * dof)), n_steps=6)
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ class Plan:
     picks_from_all   whether atoms are picked from those as well
     n_rows, n_features   of the data
     n_kernels    kernels to choose from, the first of those that are offered; none where scales are given
+    max_atoms    most atoms that were asked for
     """
 
     scales: ScalesPlan | None
@@ -103,12 +104,18 @@ class Plan:
     n_rows: int
     n_features: int
     n_kernels: int
+    max_atoms: int = 512
 
-    def patient_for(self, dof: float) -> Plan:
-        """The plan with more patience for a function of many degrees of freedom, whose first atoms gain little."""
+    def with_atoms_for(self, dof: float) -> Plan:
+        """The plan with more atoms and patience for a function of many degrees of freedom: its first atoms gain little.
+
+        No more atoms than `MOST_OF_ROWS` of the rows, nor than were asked for.
+        """
         if self.atoms is None or self.atoms.patience is None:
             return self
-        return replace(self, atoms=replace(self.atoms, patience=max(self.atoms.patience, int(dof / 2))))
+        n_atoms = max(self.atoms.n_atoms, min(int(dof), int(MOST_OF_ROWS * self.n_rows), self.max_atoms))
+        patience = max(self.atoms.patience, int(dof / 2))
+        return replace(self, atoms=replace(self.atoms, n_atoms=n_atoms, patience=patience))
 
     def seconds(self) -> float:
         """About how long learning takes on this machine, with a fit of as many atoms as may be picked."""
@@ -161,7 +168,7 @@ def make_plan(
     scales = ScalesPlan()
     if n_rows < CHOICES_FROM:
         # The fewer rows there are, the more rounds have to be averaged; and the cheaper atoms are.
-        scales = replace(scales, n_rounds=scales.n_rounds + 1, n_atoms=2 * scales.n_atoms)
+        scales = replace(scales, n_rounds=scales.n_rounds, n_atoms=2 * scales.n_atoms)
     atoms = None
     if picks_atoms:
         atoms = AtomsPlan(max(1, min(max_atoms, n_rows if all_atoms else n_rows // ROWS_AN_ATOM)))
@@ -180,6 +187,7 @@ def make_plan(
         n_rows=n_rows,
         n_features=n_features,
         n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 2),
+        max_atoms=max_atoms,
     )
 
 

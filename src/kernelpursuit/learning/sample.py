@@ -38,6 +38,12 @@ class Standard:
         used = self.spread > 0
         return np.where(used, (np.asarray(X, dtype=np.float64) - self.center) / np.where(used, self.spread, 1.0), 0.0)
 
+    def only(self, features: np.ndarray) -> Standard:
+        """The same with all other features left out."""
+        spread = np.zeros_like(self.spread)
+        spread[features] = self.spread[features]
+        return Standard(self.center, spread)
+
     def undo(self, Z: np.ndarray) -> np.ndarray:
         """Rows in the units of the caller; constant features are at their constant."""
         return Z * self.spread + self.center

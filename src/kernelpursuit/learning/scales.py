@@ -121,9 +121,7 @@ def _round(kernel: Kernel, start: Model, sample: Rows, task: Task, plan: ScalesP
     return _optimised(kernel, picked.model, sample, objective, task, plan.n_steps)
 
 
-def _optimised(
-    kernel: Kernel, start: Model, rows: Rows, objective: LeaveOneOut, task: Task, n_steps: int
-) -> _Round:
+def _optimised(kernel: Kernel, start: Model, rows: Rows, objective: LeaveOneOut, task: Task, n_steps: int) -> _Round:
     """Minimise the leave-one-out error by L-BFGS over scales and penalty."""
     model = descend(
         start,

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import ALL, EnoughFor, Picked, Task, pick
+from kernelpursuit.learning.atoms import ALL, EnoughFor, Picked, Task, features_of_a_line, pick
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.order import pick_in_order
@@ -19,7 +19,7 @@ from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
 from kernelpursuit.learning.rivals import is_worth_its_atoms, losses_without_atoms
 from kernelpursuit.learning.scales import Scales, first_model, learn_scales, learn_scales_at_every_row
-from kernelpursuit.learning.starts import Starts, choose_starts
+from kernelpursuit.learning.starts import Starts, choose_starts, start_of_another
 from kernelpursuit.pursuit import Script, one_blas_thread
 from kernelpursuit.stopping import StoppingRule
 
@@ -99,6 +99,7 @@ def learn(
     order = distinct.first[shuffled]
     standard = Standard.of(X[distinct.first], distinct.weights)
     rows = Rows(standard.apply(X[order]), _in_units(y[order].T, task), distinct.weights[shuffled])
+    task = replace(task, line=features_of_a_line(rows.Z))
     if task.loss is not None:
         task.loss.check_targets(rows.y)
         task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
@@ -106,7 +107,7 @@ def learn(
     if gamma is None:
         assert plan.scales is not None
         kernel, scales, task, dof = _learn_scales(kernels[: plan.n_kernels], rows, task, plan)
-        plan = plan.patient_for(dof)
+        plan = plan.with_atoms_for(dof)
         model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
         if scales.losses is None or scales.simple is None or not is_worth_its_atoms(scales.losses, scales.simple):
             simple = "a straight line" if task.trend else "a constant"
@@ -116,9 +117,9 @@ def learn(
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
     if plan.atoms is None:
         scales_only = _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
-        return replace(scales_only, trend=standard if task.trend else None, simple=simple)
+        return replace(scales_only, trend=standard.only(task.line) if task.trend else None, simple=simple)
     picked, refined = _choose_atoms(kernel, model, rows, task, plan)
-    trend = standard if task.trend else None
+    trend = standard.only(task.line) if task.trend else None
     if not len(picked.rows):
         none = _undone(kernel, model, standard, picked.rows, None, refined=False, atoms=False)
         return replace(none, trend=trend, simple=simple)
@@ -151,15 +152,13 @@ def _penalised(task: Task, rows: Rows) -> Task:
     return replace(task, alpha=max(task.alpha, LEAST_FOR_LABELS * float(rows.weights.mean())))
 
 
-def _learn_scales(
-    kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan
-) -> tuple[Kernel, Scales, Task, float]:
+def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan) -> tuple[Kernel, Scales, Task, float]:
     """Learn scales from the best starts; beside a straight line where that is of use, or is better by itself.
 
     Returns the kernel, its scales, the task with the line settled, and the degrees of freedom that the start had.
     """
     assert plan.scales is not None
-    may_add = task.trend is None and task.intercept and rows.Z.any(axis=0).sum() <= LINE_FEATURES * len(rows)
+    may_add = task.trend is None and task.intercept and 0 < len(task.line) <= LINE_FEATURES * len(rows)
     given, task = task, replace(task, trend=task.trend is True)
     penalised = _penalised(task, rows)
     first = first_model(rows.Z, penalised.alpha)
@@ -192,7 +191,10 @@ def _choose_kernel(
     first = learned(kernels[0], starts.models, samples)
     kernel, best = kernels[0], first
     for rival in kernels[1:]:
-        tried = learned(rival, [first.model], samples[-1:])
+        start = start_of_another(kernels[0], first.model, rival, rows, task)
+        if start is None:
+            continue
+        tried = learned(rival, [start], samples[-1:])
         if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
             # What the simple models come to was found for all rounds of the first kernel.
             kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple)

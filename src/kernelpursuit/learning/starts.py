@@ -25,12 +25,14 @@ from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses
 from kernelpursuit.learning.model import SCALES, Model
 from kernelpursuit.learning.sample import Rows
 
-# Rows of the sample; more cost their third power.
-MOST_ROWS = 400
+# Rows of the sample: half of all, within these limits; more cost their third power.
+FEWEST_ROWS, MOST_ROWS = 200, 400
 # Common widths, as factors of the scale of the first model, and the penalties each is tried with.
 COMMON = tuple(2.0**power for power in (0, -3, -1, 1, 3, 5, 7))
 PENALTIES = (1e-3, 1e-1)
-# A start replaces another that comes before it where it lowers the error by this fraction.
+# Scales that another kernel is tried with, as factors of those that were found for the first.
+RIVALS = (1.0, 2.0, 0.5)
+# A start replaces another that comes before it where it clearly lowers the error, and by this fraction.
 BETTER = 0.05
 # Chance of a peak where there is only noise; periods that are looked for, along one feature and along all of them.
 FALSE_PEAK, FEWEST_PERIODS, MOST_PERIODS, PERIODS_IN_ALL = 1e-3, 4, 256, 1024
@@ -38,8 +40,8 @@ FALSE_PEAK, FEWEST_PERIODS, MOST_PERIODS, PERIODS_IN_ALL = 1e-3, 4, 256, 1024
 OF_FREQUENCY, FASTER = (0.25, 0.5), 1.5
 # A peak is the lowest frequency with this fraction of the largest power: coarse values repeat it at higher ones.
 LOWEST_PEAK = 0.8
-# Rounds of looking for fast features.
-ROUNDS = 2
+# Rounds of looking for fast features; a start with such has a chance up to this times the error of the other.
+ROUNDS, IN_THE_RUNNING = 2, 1.25
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,9 @@ class Start:
 
 @dataclass(frozen=True)
 class Starts:
-    """Where to start from: `fast` where some features ask for scales of their own, which may be better or not."""
+    """Where to start from: `fast` where some features ask for scales of their own; rounds of learning decide."""
 
+    first: Model
     common: Start
     fast: Start | None
 
@@ -73,12 +76,16 @@ class Starts:
     @property
     def trend(self) -> bool:
         """Whether a straight line is of use."""
-        return (self.common if self.fast is None else self.fast).trend
+        return self._best.trend
 
     @property
     def dof(self) -> float:
-        """The degrees of freedom of the sample's fit."""
-        return (self.common if self.fast is None else self.fast).dof
+        """The degrees of freedom of the sample's fit, where it varies faster than the first model; else 0."""
+        return self._best.dof if (self._best.model.scales > self.first.scales).any() else 0.0
+
+    @property
+    def _best(self) -> Start:
+        return self.common if self.fast is None or self.common.losses.mean < self.fast.losses.mean else self.fast
 
 
 def choose_starts(kernel: Kernel, first: Model, rows: Rows, task: Task, *, may_add_trend: bool) -> Starts:
@@ -86,18 +93,34 @@ def choose_starts(kernel: Kernel, first: Model, rows: Rows, task: Task, *, may_a
 
     Labels are taken for numbers here: their codes have the closed form, and are as hard to predict.
     """
-    search = _Search(kernel, first, rows.take(slice(MOST_ROWS)), task, may_add_trend)
-    common = search.first()
+    search = _Search(kernel, first, _sample(rows), task, may_add_trend)
+    common = search.start(first.scales)
     for factor in COMMON[1:]:
         common = search.better(common, first.scales * factor)
-    fast = common
+    fast, best = None, common
     for _ in range(ROUNDS):
-        before = fast
-        for scales in search.with_fast_features(before):
-            fast = search.better(fast, scales)
-        if fast is before:
+        tried = [search.start(scales) for scales in search.with_fast_features(best)]
+        least = min(tried, key=lambda start: start.losses.mean, default=None)
+        if least is None or least.losses.mean > IN_THE_RUNNING * best.losses.mean:
             break
-    return Starts(common, None if fast is common else fast)
+        fast = least if fast is None or least.losses.mean < fast.losses.mean else fast
+        if fast.losses.mean >= best.losses.mean:
+            break
+        best = fast
+    return Starts(first, common, fast)
+
+
+def start_of_another(kernel: Kernel, found: Model, rival: Kernel, rows: Rows, task: Task) -> Model | None:
+    """The scales from which another kernel may be better than the one that scales were found for; None where not."""
+    sample = _sample(rows)
+    least = _Search(kernel, found, sample, task, False).start(found.scales)
+    search = _Search(rival, found, sample, task, False)
+    best = min((search.start(found.scales * factor) for factor in RIVALS), key=lambda start: start.losses.mean)
+    return best.model if best.losses.mean < least.losses.mean else None
+
+
+def _sample(rows: Rows) -> Rows:
+    return rows.take(slice(min(max(len(rows) // 2, FEWEST_ROWS), MOST_ROWS)))
 
 
 class _Search:
@@ -107,25 +130,27 @@ class _Search:
         self.kernel, self.model, self.rows, self.task = kernel, first, rows, task
         self.shares = rows.weights / rows.weights.sum()
         self.noise = rows.weights.mean() / rows.weights
-        line = task.fixed(rows.Z) if task.trend else replace(task, trend=True).fixed(rows.Z[:, first.scales > 0])
-        plain = replace(task, trend=False).fixed(rows.Z)
-        self.fixed = {True: line} if task.trend else {False: plain, True: line} if may_add_trend else {False: plain}
+        choices = (False, True) if may_add_trend else (bool(task.trend),)
+        self.fixed = {trend: replace(task, trend=trend).fixed(rows.Z) for trend in choices}
 
-    def first(self) -> Start:
-        """The first model, with a line where that is better."""
-        return self._least(list(self._tried(self.model.scales)))
+    def start(self, scales: np.ndarray) -> Start:
+        """These scales, with the better penalty, and with a line where that is clearly better."""
+        return self._least(list(self._tried(scales)))
 
     def better(self, start: Start, scales: np.ndarray) -> Start:
         """A start, or one of these scales, where that is clearly better."""
-        other = self._least(list(self._tried(scales)))
-        return other if other.losses.mean < (1 - BETTER) * start.losses.mean else start
+        other = self.start(scales)
+        return other if other.losses.are_clearly_below(start.losses, BETTER) else start
 
     def _least(self, starts: list[Start]) -> Start:
         """The best of starts; the first of those with a line has to be clearly better than the best without."""
         least = starts[0]
         for start in starts[1:]:
-            asked = 1 - BETTER if start.trend and not least.trend else 1.0
-            least = start if start.losses.mean < asked * least.losses.mean else least
+            if start.trend and not least.trend:
+                is_better = start.losses.are_clearly_below(least.losses, BETTER)
+            else:
+                is_better = start.losses.mean < least.losses.mean
+            least = start if is_better else least
         return least
 
     def _tried(self, scales: np.ndarray) -> Iterator[Start]:
@@ -137,9 +162,7 @@ class _Search:
             for alpha, inverse in zip(PENALTIES, inverses):
                 yield self._start(replace(self.model, scales=scales), trend, fixed, alpha, inverse)
 
-    def _start(
-        self, model: Model, trend: bool, fixed: np.ndarray, alpha: float, inverse: np.ndarray | None
-    ) -> Start:
+    def _start(self, model: Model, trend: bool, fixed: np.ndarray, alpha: float, inverse: np.ndarray | None) -> Start:
         """What a fit comes to: with P = A⁻¹ less what is fixed, in its metric, the error of row i is (P y)_i / P_ii."""
         y = self.rows.y
         if inverse is None:
@@ -201,4 +224,3 @@ def fast_frequencies(Z: np.ndarray, errors: np.ndarray, used: np.ndarray) -> np.
         if largest.max(initial=0.0) > threshold:
             found[feature] = frequencies[np.flatnonzero(largest >= LOWEST_PEAK * largest.max())[0]]
     return found
-
