@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify bench-defaults bench-choices reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify bench-defaults bench-choices bench-battery reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -67,6 +67,11 @@ bench-defaults: setup $(VENV)/bench
 bench-choices: setup
 	PYTHONPATH=. $(BIN)/python benchmarks/choices.py
 
+# The defaults on generated functions, beside simple models; takes hours, and goes on where it was stopped.
+bench-battery: setup
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/battery.py
+	PYTHONPATH=. $(BIN)/python benchmarks/battery.py --write
+
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup
 	$(BIN)/python -m reproduce
@@ -77,6 +82,6 @@ reproduce-full: setup
 reproduce-variants: setup
 	$(BIN)/python -m reproduce --variants
 
-# What `make reproduce` and `make bench-defaults` have done took hours, and stays.
+# What `make reproduce`, `make bench-defaults` and `make bench-battery` have done took hours, and stays.
 clean:
-	rm -rf $(VENV) build dist $(filter-out out/reproduce out/bench-defaults.jsonl, $(wildcard out/*))
+	rm -rf $(VENV) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl, $(wildcard out/*))
