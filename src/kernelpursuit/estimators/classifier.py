@@ -18,7 +18,7 @@ from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.estimators.automatic import Settled, chosen_rule, settle
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
 from kernelpursuit.estimators.probabilities import agreeing
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.pursuit import as_fitted_loss, check_weights
@@ -201,6 +201,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
                 raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
             with one_sentence("X"):
                 X = validate_data(self, X, **ROWS)
+            check_range(X)
             labels = self._check_labels(y, X.shape[0])
             weights = self._weights_of_rows(labels, sample_weight)
             seen = labels if weights is None else labels[weights > 0]
