@@ -662,6 +662,8 @@ class TestComposition:
             )
             asked[0].set_fit_request(sample_weight=False)
             got = asked.fit(X, y, sample_weight=weights)[-1]
+            if hasattr(asked, "set_score_request"):  # early versions want the request of the pipeline itself
+                asked.set_score_request(sample_weight=True)
             scored = cross_val_score(asked, X, y, params={"sample_weight": weights}, cv=2, error_score="raise")
         want = classifier().fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
         np.testing.assert_array_equal(got.coef_, want.coef_)
