@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-sanitize lint bench bench-classify bench-defaults bench-choices reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-slow test-numpy test-floor test-sanitize lint bench bench-classify bench-defaults bench-choices bench-battery reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -39,6 +39,19 @@ test-slow: setup
 test-numpy: setup
 	KERNELPURSUIT_BACKEND=numpy $(PYTEST) -m "not slow"
 
+# The same tests with the oldest versions that pyproject.toml declares, in an environment of their own.
+FLOOR := .venv-floor
+$(FLOOR)/installed: pyproject.toml tests/floor_versions.py CMakeLists.txt $(SOURCES)
+	$(PYTHON) -m venv $(FLOOR)
+	$(FLOOR)/bin/python -m pip install --quiet --upgrade pip
+	$(FLOOR)/bin/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" "cmake>=3.26" "ninja>=1.11"
+	$(FLOOR)/bin/python tests/floor_versions.py > $(FLOOR)/constraints.txt
+	$(FLOOR)/bin/python -m pip install --quiet --no-build-isolation --editable ".[test]" -c $(FLOOR)/constraints.txt -Cbuild-dir=build/floor
+	touch $@
+
+test-floor: $(FLOOR)/installed
+	OPENBLAS_NUM_THREADS=1 $(FLOOR)/bin/python -m pytest -n 2 -m "not slow"
+
 # The native tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitize: setup
 	tests/native/run_sanitized.sh
@@ -67,6 +80,11 @@ bench-defaults: setup $(VENV)/bench
 bench-choices: setup
 	PYTHONPATH=. $(BIN)/python benchmarks/choices.py
 
+# The defaults on generated functions, beside simple models; takes hours, and goes on where it was stopped.
+bench-battery: setup
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/battery.py
+	PYTHONPATH=. $(BIN)/python benchmarks/battery.py --write
+
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup
 	$(BIN)/python -m reproduce
@@ -77,6 +95,6 @@ reproduce-full: setup
 reproduce-variants: setup
 	$(BIN)/python -m reproduce --variants
 
-# What `make reproduce` and `make bench-defaults` have done took hours, and stays.
+# What `make reproduce`, `make bench-defaults` and `make bench-battery` have done took hours, and stays.
 clean:
-	rm -rf $(VENV) build dist $(filter-out out/reproduce out/bench-defaults.jsonl, $(wildcard out/*))
+	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl, $(wildcard out/*))

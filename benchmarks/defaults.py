@@ -76,10 +76,10 @@ def key_of(result: Result) -> Key:
     return result["set"], result["seed"], result["peer"], result.get("source", "")
 
 
-def read_journal() -> dict[Key, Result]:
+def read_journal(path: Path = JOURNAL, key_of: Callable[[Result], Any] = key_of) -> dict[Any, Result]:
     """All results, the last of each kind; a torn line is none."""
-    found: dict[Key, Result] = {}
-    for line in JOURNAL.read_text().splitlines() if JOURNAL.exists() else ():
+    found: dict[Any, Result] = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
         try:
             result = json.loads(line)
         except json.JSONDecodeError:
@@ -89,10 +89,10 @@ def read_journal() -> dict[Key, Result]:
     return found
 
 
-def append_to_journal(result: Result) -> None:
+def append_to_journal(result: Result, path: Path = JOURNAL) -> None:
     """Add a line, on a line of its own even where the last one was torn."""
-    JOURNAL.parent.mkdir(exist_ok=True)
-    with JOURNAL.open("ab+") as file:
+    path.parent.mkdir(exist_ok=True)
+    with path.open("ab+") as file:
         file.seek(max(0, file.tell() - 1))
         torn = file.read(1) not in (b"", b"\n")
         file.write((b"\n" if torn else b"") + json.dumps(result).encode() + b"\n")
@@ -352,18 +352,18 @@ def figures(journal: dict[Key, Result]) -> str:
     return "\n\n".join(parts)
 
 
-def around(begin: str, end: str) -> tuple[str, str]:
+def around(begin: str, end: str, path: Path = PAGE) -> tuple[str, str]:
     """What the page has before one mark and after the other; both must be there once, in this order."""
-    page = PAGE.read_text()
+    page = path.read_text()
     if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
-        sys.exit(f"{PAGE} needs one line {begin} and, after it, one line {end}, for the tables to go between.")
+        sys.exit(f"{path} needs one line {begin} and, after it, one line {end}, for the tables to go between.")
     return page.split(begin)[0], page.split(end)[1]
 
 
-def put_between(begin: str, end: str, tables: str) -> None:
+def put_between(begin: str, end: str, tables: str, path: Path = PAGE) -> None:
     """Put tables between two marks of the page."""
-    before, after = around(begin, end)
-    PAGE.write_text(f"{before}{begin}\n\n{tables}\n\n{end}{after}")
+    before, after = around(begin, end, path)
+    path.write_text(f"{before}{begin}\n\n{tables}\n\n{end}{after}")
 
 
 def write_report() -> None:

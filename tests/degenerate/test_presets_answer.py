@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from test_answered import ZOO, freeze, plain
+from test_answered import freeze
+from zoo import ANSWERED, FOR_PRESETS, plain
 
 from kernelpursuit import presets
 from kernelpursuit.kernels import RBF
@@ -15,30 +16,7 @@ REPEATING = ("kmp_basic", "sparse_gp_greedy", "sparse_gp_kappa")
 BY_NAME = {name: getattr(presets, name) for name in NAMES}
 
 
-def nearly_copies():
-    """Every row twice, but for rounding: half of the atoms are dependent on the other half."""
-    X, y = plain(n=20)
-    return np.vstack([X, X * (1 + 1e-15)]), np.concatenate([y, -y])
-
-
-def opposite_copies():
-    """Every row twice, with targets that cancel: the best fit is zero."""
-    X, y = plain(n=15)
-    return np.vstack([X, X]), np.concatenate([y, -y])
-
-
-CASES = {
-    **ZOO,
-    "nearly copies": nearly_copies,
-    "opposite copies": opposite_copies,
-    "two equal rows": lambda: (np.ones((2, 2)), np.array([1.0, 2.0])),
-    "one row, y zero": lambda: (np.ones((1, 2)), np.zeros(1)),
-    "two rows, one y zero": lambda: (np.eye(2), np.array([0.0, 1.0])),
-    "several targets, one zero": lambda: (plain()[0], np.stack([plain()[1], np.zeros(30)], axis=1)),
-    "several targets, one tiny": lambda: (plain()[0], np.stack([plain()[1], 1e-150 * plain()[1]], axis=1)),
-    "several targets, all equal": lambda: (plain()[0], np.tile(plain()[1][:, None], (1, 3))),
-    "one target in a column": lambda: (plain()[0], plain()[1][:, None]),
-}
+CASES = {**ANSWERED, **FOR_PRESETS}
 
 
 def check(name, X, y, sample_weight=None, **settings):

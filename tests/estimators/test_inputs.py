@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from plain import plain_regressor
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
+from sparse_rows import random_csr
 
 from kernelpursuit.dictionary import Constant, Functions, KernelAtoms
 from kernelpursuit.kernels import BY_NAME, Polynomial, RationalQuadratic
@@ -65,7 +66,7 @@ def test_sparse_rows_by_selection_and_penalty(holey, selection, penalty):
 
 def test_rows_too_wide_to_be_dense_stay_sparse(monkeypatch):
     """At 200,000 features neither the fit nor a prediction makes anything dense of the rows."""
-    rows = sp.random_array((60, 200_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
+    rows = random_csr((60, 200_000), 1e-4)
     monkeypatch.setattr(problem, "DENSE_UP_TO", 10**6)
     monkeypatch.setattr(type(rows), "toarray", guarded(type(rows).toarray, 10**6))
     model = plain_regressor(max_atoms=5, stop="max").fit(rows, np.arange(60.0))
@@ -243,7 +244,7 @@ def test_weights_scale_with_the_ridge(toy):
 
 def test_sparse_rows_are_made_dense_only_where_that_is_faster():
     def made_dense(n_features, density):
-        rows = sp.random_array((40, n_features), density=density, format="csr", rng=np.random.default_rng(0))
+        rows = random_csr((40, n_features), density)
         model = plain_regressor(max_atoms=2, stop="max").fit(rows, np.arange(40.0))
         return not sp.issparse(model.centers_)
 

@@ -81,6 +81,7 @@ def test_estimator_check(estimator, check):
     check(estimator)
 
 
+@pytest.mark.skipif(not any(True for _ in checks(True)), reason="this scikit-learn checks no array API input here")
 def test_array_api_check():
     printed = printed_with_array_api(__file__)
     assert int(printed) >= len(ESTIMATORS)

@@ -24,11 +24,17 @@ from kernelpursuit.updates import Update
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
+# Sums over a hundred million rows of values this large are still in range.
+LARGEST = 1e300
+
+
 @contextmanager
 def one_sentence(name: str) -> Iterator[None]:
     """Let errors about the argument `name` through as one line that names it."""
     try:
-        yield
+        # scikit-learn adds up all values to look for NaN, and sums of large ones may be infinite.
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except (ValueError, TypeError) as error:
         words = re.sub(r"array=.*?\.(?= Reshape)", "", " ".join(str(error).split()))
         words = " ".join(re.sub(r"\[[^\]]{80,}\]", "", words).split())
@@ -40,6 +46,15 @@ def one_sentence(name: str) -> Iterator[None]:
             words = words.partition(". ")[0].rstrip(".") + "; drop or fill those rows first"
         kind = ValueError if isinstance(error, ValueError) else TypeError
         raise kind(f"{name} is not usable: {words.rstrip('.')}.") from None
+
+
+def check_range(X: Any) -> Any:
+    """Return rows as they are; refuse values so large that their sums overflow."""
+    values = X.data if sp.issparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > LARGEST:
+        raise ValueError(f"X holds values of the size {largest:.1g}; multiply X by a constant first.")
+    return X
 
 
 @contextmanager
@@ -60,6 +75,7 @@ def check_rows_and_targets(estimator: BaseEstimator, X: Any, y: Any) -> tuple[An
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     with one_sentence("X"):
         X = validate_data(estimator, X, **ROWS)
+    check_range(X)
     with one_sentence("y"):
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     if y.ndim == 0 or y.ndim > 2 or y.shape[0] != X.shape[0]:

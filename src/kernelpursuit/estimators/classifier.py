@@ -18,7 +18,8 @@ from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.estimators.automatic import Settled, chosen_rule, settle
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.probabilities import agreeing
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.pursuit import as_fitted_loss, check_weights
 from kernelpursuit.stopping import count_atoms
@@ -202,6 +203,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
                 raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
             with one_sentence("X"):
                 X = validate_data(self, X, **ROWS)
+            check_range(X)
             labels = self._check_labels(y, X.shape[0])
             weights = self._weights_of_rows(labels, sample_weight)
             seen = labels if weights is None else labels[weights > 0]
@@ -436,7 +438,12 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         return scores.astype(np.float32) if X.dtype == np.float32 else scores
 
     def _labels(self, margins: np.ndarray) -> np.ndarray:
-        return self.classes_[(margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)]
+        return self.classes_[self._places(margins)]
+
+    @staticmethod
+    def _places(margins: np.ndarray) -> np.ndarray:
+        """Places in `classes_` of the classes that scores name."""
+        return (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict class labels.
@@ -461,18 +468,20 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         Returns
         -------
         p : array of shape (n_samples, n_classes)
-            In the order of `classes_`; rows add up to one.
+            In the order of `classes_`; rows add up to one. The predicted class is always the first of the largest.
         """
         check_is_fitted(self)
         X = self._rows_to_predict(X)
+        scores = self._decision(X)
         if self._is_ovr:
             # One factor for all classes, so that the largest score stays the most probable; in logarithms, so that
             # rows add up to one where every class is next to impossible.
             factor = float(np.median([one._factor for one in self.estimators_]))
-            p = softmax(log_expit(2 * factor * self._decision(X)), axis=1)
+            p = softmax(log_expit(2 * factor * scores), axis=1)
         else:
-            p = self._probabilities(self._decision(X))
-        return p.astype(np.float32) if X.dtype == np.float32 else p
+            p = self._probabilities(scores)
+        p = p.astype(np.float32) if X.dtype == np.float32 else p
+        return agreeing(p, self._places(self._margins(scores, X)))
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return self._measure.probabilities(scores.T, self._factor).T

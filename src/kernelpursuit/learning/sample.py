@@ -89,7 +89,7 @@ class Distinct:
         both = np.hstack([np.asarray(X, dtype=np.float64), y])[seen]
         # In the order of their numbers, of which rounding to float32 changes little.
         order = np.lexsort(both.T)
-        is_new = np.concatenate([[True], (np.diff(both[order], axis=0) != 0).any(axis=1)])
+        is_new = np.concatenate([[True], (both[order[1:]] != both[order[:-1]]).any(axis=1)])
         first, which = order[is_new], np.empty(len(seen), dtype=np.intp)
         which[order] = np.cumsum(is_new) - 1
         everywhere = np.full(len(X), -1)

@@ -130,7 +130,7 @@ def learn(
     learned = replace(learned, trend=trend, simple=simple)
     if task.loss is not None:
         return learned
-    return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=y[order].T), task))
+    return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=_below_one(y[order].T)), task))
 
 
 def _generator(task: Task, stream: int) -> np.random.Generator:
@@ -141,8 +141,14 @@ def _in_units(y: np.ndarray, task: Task) -> np.ndarray:
     """Targets of the squared loss in units in which they are no larger than one; others as they are."""
     if task.loss is not None:
         return y
+    y = _below_one(y)
     size = float(np.abs(y - y.mean(axis=1, keepdims=True)).max()) or 1.0
     return y / size
+
+
+def _below_one(y: np.ndarray) -> np.ndarray:
+    """Targets divided by a power of two, which rounds nothing: sums of large ones would be out of range."""
+    return np.ldexp(y, -np.frexp(np.abs(y).max())[1])
 
 
 def _penalised(task: Task, rows: Rows) -> Task:

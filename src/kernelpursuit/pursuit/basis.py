@@ -17,12 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
 
 from kernelpursuit import _native
 from kernelpursuit.pursuit.products import inner_products, subtract_products
+from kernelpursuit.pursuit.triangular import solve_upper
 
 # An atom is numerically dependent when less than this part of its squared length is new. It is a few hundred times
 # what rounding leaves of an atom that is exactly dependent, and what the running scores can still resolve.
@@ -274,8 +275,8 @@ class Basis:
         S = np.eye(self.size)
         for _ in range(2):
             U = cholesky(V @ V.T + T @ T.T, check_finite=False)
-            V[:] = solve_triangular(U, V, trans="T", check_finite=False)
-            T[:] = solve_triangular(U, T, trans="T", check_finite=False)
+            V[:] = solve_upper(U, V, transposed=True)
+            T[:] = solve_upper(U, T, transposed=True)
             S = U @ S
         self._R = self._R.copy()
         self._R[: self.size, : self.size] = np.triu(S @ self._R[: self.size, : self.size])

@@ -17,7 +17,7 @@ from kernelpursuit.engine import resolve_budget
 from kernelpursuit.engine.engine import FLOAT64_UP_TO
 from kernelpursuit.estimators.automatic import chosen_rule, given_dictionary, is_word, most_atoms
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
 from kernelpursuit.pursuit import check_weights
 from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
 from kernelpursuit.search.criterion import Judged, resolve_judge
@@ -171,6 +171,7 @@ class LengthScaleSearch(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         with one_sentence("X"):
             rows = validate_data(self, X, **ROWS)
+        check_range(rows)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
         rule = resolve_judge(self.by, chosen_rule(base.stop, base.refine is True), self.cv)
         grid = self._grid(base, dictionary, rows, weights)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.basis import DEPENDENT
@@ -13,6 +12,7 @@ from kernelpursuit.pursuit.fits.loss import LossFit
 from kernelpursuit.pursuit.models import Explicit
 from kernelpursuit.pursuit.objective import Objective, descend
 from kernelpursuit.pursuit.penalty import Penalty
+from kernelpursuit.pursuit.triangular import solve_upper
 from kernelpursuit.updates import Orthogonal, Stagewise
 
 
@@ -76,7 +76,7 @@ class StagewiseLossFit(StagewiseFit):
         if dot(column, column) + self.own_penalties[atom] <= DEPENDENT * shortlist.details.full[k]:
             return Outcome.DEPENDENT
         step = self.shrinkage * self._line_minimum(atom, column)
-        self._fixed_weights = self._fixed_weights - np.outer(solve_triangular(self.basis.R, p), step)
+        self._fixed_weights = self._fixed_weights - np.outer(solve_upper(self.basis.R, p), step)
         self._follow(atom, step, np.ones_like(step), column, p)
         self._refit_fixed()
         every = self.update.refit_every
@@ -111,7 +111,7 @@ class StagewiseLossFit(StagewiseFit):
             return self.objective.value(scores), directions @ self.objective.gradient(scores).T
 
         c = descend(along, np.zeros((self.n_fixed, self.n_targets)), self.update.solver)
-        self._fixed_weights = self._fixed_weights + solve_triangular(self.basis.R, c)
+        self._fixed_weights = self._fixed_weights + solve_upper(self.basis.R, c)
         self._scores = self._scores + c.T @ directions
         self._look()
 
