@@ -62,7 +62,9 @@ class LinearTrend(Dictionary):
 
     def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
         """Standardised features."""
-        assert self.features is not None and self.center is not None and self.spread is not None
+        assert self.features is not None
+        assert self.center is not None
+        assert self.spread is not None
         which = self.features[atoms]
         columns = rows[:, which].toarray() if sp.issparse(rows) else np.asarray(rows)[:, which]
         values = (columns.astype(np.float64, copy=False) - self.center[which]) / self.spread[which]

@@ -23,6 +23,7 @@ from kernelpursuit.estimators.checks import (
     one_sentence,
     same_settings,
 )
+from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.pursuit import (
     Measure,
     PursuitPath,
@@ -175,7 +176,10 @@ class BaseKernelPursuit(BaseEstimator):
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
         self._dense = outcome.dense
-        return self._keep(outcome.n_kept, outcome.reason)
+        self._keep(outcome.n_kept, outcome.reason)
+        if learned is not None and is_word(self.stop, "auto"):
+            warn_if_constant(type(self).__name__, self.path_, self._n_steps, has_trend=learned.trend is not None)
+        return self
 
     def _atoms_asked_for(self) -> dict[str, Any]:
         """What decides how many atoms are learned: where the rule is "auto", no more than lower the error."""

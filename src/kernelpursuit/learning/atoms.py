@@ -201,7 +201,7 @@ def pick(
 
 def features_of_a_line(Z: np.ndarray) -> np.ndarray:
     """Features that a line may go along: no sums of others, and varying in more than a few rows."""
-    n_away = (Z != np.median(Z, axis=0)).sum(axis=0)
+    n_away = (np.median(Z, axis=0) != Z).sum(axis=0)
     features = np.flatnonzero(n_away >= min(VARYING_ROWS, len(Z) / 2))
     return features[independent(Z[:LINE_ROWS, features])]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kernelpursuit.learning.atoms import Task, reweighted, target_around
@@ -10,6 +12,10 @@ from kernelpursuit.learning.sample import Rows
 
 # A learned model has to be better than a simple one by this many standard errors of the difference, row by row.
 STANDARD_ERRORS = 1.0
+# Most that losses of rows that scales were tuned on are multiplied by.
+MOST_OPTIMISM = 1.5
+# A straight line is tried with up to this many features for each row.
+LINE_FEATURES = 0.25
 
 
 def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:
@@ -20,9 +26,23 @@ def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:
     return LeaveOneOut(target_around(scores, rows, judged, task), task.n_threads).without_atoms()
 
 
-def is_worth_its_atoms(learned: Losses, simple: Losses) -> bool:
+def may_have_a_line(rows: Rows, task: Task) -> bool:
+    """Whether rows are enough for a line, unpenalised, along all features."""
+    return task.intercept and 0 < len(task.line) <= LINE_FEATURES * len(rows)
+
+
+def losses_of_a_line(rows: Rows, judged: np.ndarray, task: Task) -> Losses | None:
+    """Leave-one-out losses of a straight line; None where rows are too few for one."""
+    return losses_without_atoms(rows, judged, replace(task, trend=True)) if may_have_a_line(rows, task) else None
+
+
+def is_worth_its_atoms(learned: Losses, simple: Losses, n_tuned: int = 0) -> bool:
     """Whether a learned model is better than a simple one, by more than chance.
 
-    Losses are of the same rows, none of which an atom was picked from.
+    Losses are of the same rows, none of which an atom was picked from. Of numbers that were tuned on these rows, each
+    makes the mean of n losses too small by about 2 / n of it (as in Akaike's criterion); that is made up for up to a
+    factor of `MOST_OPTIMISM`, since numbers under a prior are not free.
     """
-    return learned.are_clearly_below(simple, 0.0, STANDARD_ERRORS)
+    n_judged = 1.0 / float(np.square(simple.shares).sum())
+    factor = min(1 + 2 * n_tuned / n_judged, MOST_OPTIMISM)
+    return replace(learned, values=factor * learned.values).are_clearly_below(simple, 0.0, STANDARD_ERRORS)

@@ -12,7 +12,7 @@ from kernelpursuit.learning.atoms import Task, pick, reweighted, target_around
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, joined_losses
 from kernelpursuit.learning.model import Model, descend
 from kernelpursuit.learning.plan import ScalesPlan
-from kernelpursuit.learning.rivals import losses_without_atoms
+from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms
 from kernelpursuit.learning.sample import Rows
 
 FIRST_ALPHA = 1e-2
@@ -28,12 +28,19 @@ class Scales:
     losses  on rows that no atom was picked from; None where no atom could be picked
     simple  those of the model without atoms, on the same rows
     last    those of the last sample alone
+    line    those of a straight line, on the same rows as `losses`; None where rows are too few for one
     """
 
     model: Model
     losses: Losses | None
     simple: Losses | None = None
     last: Losses | None = None
+    line: Losses | None = None
+
+    @property
+    def n_tuned(self) -> int:
+        """How many numbers were tuned: a scale for each feature, and the penalty."""
+        return int((self.model.scales > 0).sum()) + 1
 
 
 def first_model(Z: np.ndarray, alpha: float | None = None) -> Model:
@@ -100,11 +107,13 @@ def learn_scales(
     last = rounds[-1]
     averaged = replace(model, scales=scales, alpha=alpha)
     kept = _without_irrelevant_features(averaged, lambda tried: last.again(kernel, tried, task).mean)
+    lines = [losses_of_a_line(found.rows, found.judged, task) for found in counted]
     return Scales(
         replace(starts[0], scales=kept.scales, alpha=alpha),
         joined_losses([found.losses for found in counted]),
         joined_losses([losses_without_atoms(found.rows, found.judged, task) for found in counted]),
         last.losses,
+        None if any(line is None for line in lines) else joined_losses([line for line in lines if line is not None]),
     )
 
 
@@ -156,7 +165,8 @@ def learn_scales_at_every_row(kernel: Kernel, starts: Sequence[Model], rows: Row
     best = min(found, key=lambda one: one.losses.mean)
     kept = _without_irrelevant_features(best.model, lambda tried: best.again(kernel, tried, task).mean)
     model = replace(starts[0], scales=kept.scales, alpha=best.model.alpha)
-    return Scales(model, best.losses, losses_without_atoms(rows, everywhere, task), best.losses)
+    simple, line = losses_without_atoms(rows, everywhere, task), losses_of_a_line(rows, everywhere, task)
+    return Scales(model, best.losses, simple, best.losses, line)
 
 
 def _without_irrelevant_features(model: Model, error: Callable[[Model], float]) -> Model:

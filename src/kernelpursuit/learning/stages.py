@@ -16,10 +16,10 @@ from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.order import pick_in_order
 from kernelpursuit.learning.plan import EVERY_ROW_BELOW, Plan, WidthsPlan
 from kernelpursuit.learning.refine import Judge, refine
+from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
-from kernelpursuit.learning.rivals import is_worth_its_atoms, losses_without_atoms
 from kernelpursuit.learning.scales import Scales, first_model, learn_scales, learn_scales_at_every_row
-from kernelpursuit.learning.starts import Starts, choose_starts, start_of_another
+from kernelpursuit.learning.starts import Starts, choose_starts, common_width_is_better, start_of_another
 from kernelpursuit.pursuit import Script, one_blas_thread
 from kernelpursuit.stopping import StoppingRule
 
@@ -31,8 +31,8 @@ ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
 # Scales are learned from labels with at least this penalty for each unit of mean weight: with less of it, scores that
 # fit all rows run away, and what the leave-one-out approximation around them says of scales is wrong.
 LEAST_FOR_LABELS = 0.1
-# A straight line is tried with up to this many features for each row; steps of L-BFGS with an atom at every row.
-LINE_FEATURES, EVERY_ROW_STEPS = 0.25, 15
+# Steps of L-BFGS with an atom at every row.
+EVERY_ROW_STEPS = 15
 # Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer; on how many rows.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 PENALTY_ROWS = 6000
@@ -109,8 +109,7 @@ def learn(
         kernel, scales, task, dof = _learn_scales(kernels[: plan.n_kernels], rows, task, plan)
         plan = plan.with_atoms_for(dof)
         model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
-        if scales.losses is None or scales.simple is None or not is_worth_its_atoms(scales.losses, scales.simple):
-            simple = "a straight line" if task.trend else "a constant"
+        simple = _as_good(scales, task, len(rows))
     else:
         task = replace(task, trend=task.trend is True)
         kernel, model = kernels[0], first_model(rows.Z, task.alpha)
@@ -164,21 +163,39 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     Returns the kernel, its scales, the task with the line settled, and the degrees of freedom that the start had.
     """
     assert plan.scales is not None
-    may_add = task.trend is None and task.intercept and 0 < len(task.line) <= LINE_FEATURES * len(rows)
+    may_add = task.trend is None and may_have_a_line(rows, task)
     given, task = task, replace(task, trend=task.trend is True)
     penalised = _penalised(task, rows)
     first = first_model(rows.Z, penalised.alpha)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
     penalised = replace(penalised, trend=starts.trend)
     kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
-    if may_add and not penalised.trend:
-        line = replace(penalised, trend=True)
-        everywhere = rows.take(slice(plan.scales.n_rows))
-        simple = losses_without_atoms(everywhere, np.ones(len(everywhere)), line)
-        if scales.losses is None or simple.mean < scales.losses.mean:
-            penalised = line
-            kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
+    if may_add and not penalised.trend and _line_is_better(scales):
+        penalised = replace(penalised, trend=True)
+        kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
     return kernel, scales, replace(given, trend=penalised.trend), starts.dof
+
+
+def _as_good(scales: Scales, task: Task, n_rows: int) -> str | None:
+    """What is as good as what was learned: the line where there is one, else a constant; None where nothing is.
+
+    A line is a fair model, and has the benefit of the doubt; a constant has it only where rows are so few that scales
+    were tuned on all of them.
+    """
+    words = "a straight line" if task.trend else "a constant"
+    if scales.losses is None or scales.simple is None:
+        return words
+    n_tuned = scales.n_tuned if task.trend or n_rows < EVERY_ROW_BELOW else 0
+    return None if is_worth_its_atoms(scales.losses, scales.simple, n_tuned) else words
+
+
+def _line_is_better(scales: Scales) -> bool:
+    """Whether a straight line is better than a constant, and as good as what was learned."""
+    if scales.line is None or scales.simple is None or scales.losses is None:
+        return scales.losses is None
+    return is_worth_its_atoms(scales.line, scales.simple) and not is_worth_its_atoms(
+        scales.losses, scales.line, scales.n_tuned
+    )
 
 
 def _choose_kernel(
@@ -195,6 +212,9 @@ def _choose_kernel(
         return learn_scales(kernel, models, rows, task, scales_plan, samples)
 
     first = learned(kernels[0], starts.models, samples)
+    if common_width_is_better(kernels[0], starts, first.model, rows, task):
+        again = learned(kernels[0], [starts.common.model], samples[-1:])
+        first = again if _is_better(again, first, part=0.0) else first
     kernel, best = kernels[0], first
     for rival in kernels[1:]:
         start = start_of_another(kernels[0], first.model, rival, rows, task)
@@ -203,7 +223,7 @@ def _choose_kernel(
         tried = learned(rival, [start], samples[-1:])
         if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
             # What the simple models come to was found for all rounds of the first kernel.
-            kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple)
+            kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple, line=first.line)
     return kernel, best
 
 

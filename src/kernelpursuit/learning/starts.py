@@ -119,6 +119,12 @@ def start_of_another(kernel: Kernel, found: Model, rival: Kernel, rows: Rows, ta
     return best.model if best.losses.mean < least.losses.mean else None
 
 
+def common_width_is_better(kernel: Kernel, starts: Starts, found: Model, rows: Rows, task: Task) -> bool:
+    """Whether the best common width is clearly better than scales that were learned."""
+    learned = _Search(kernel, found, _sample(rows), task, False).start(found.scales)
+    return starts.common.trend == learned.trend and starts.common.losses.are_clearly_below(learned.losses, BETTER)
+
+
 def _sample(rows: Rows) -> Rows:
     return rows.take(slice(min(max(len(rows) // 2, FEWEST_ROWS), MOST_ROWS)))
 

@@ -1,0 +1,5 @@
+"""Warnings of their own class, so that they can be told from others, silenced, or made errors."""
+
+
+class ConstantModelWarning(UserWarning):
+    """A fit has come to a constant, or nearly so: what was learned is no better on validation rows."""
