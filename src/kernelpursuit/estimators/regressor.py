@@ -217,12 +217,14 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         if not return_std:
             return mean
         R = self.path_.factor(self._n_steps).R
-        spread = np.ones(X.shape[0])
+        spread, path = np.ones(X.shape[0]), self.path_
+        # Weights below one are no counts: the noise is that of a row of mean weight.
+        weight = path.total_weight / path.n_units
         for rows, part in self._chunks(X, self._atoms):
             if len(R):
                 values = np.vstack([self._fixed_values(part), self._block(part, self._atoms)])
                 directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False)
-                spread[rows] += np.einsum("ij,ij->j", directions, directions)
+                spread[rows] += weight * np.einsum("ij,ij->j", directions, directions)
         std = np.sqrt(np.outer(spread, self.path_.noise_variance(self._n_steps)))
         return mean, self._shaped(std, X)
 

@@ -27,6 +27,9 @@ from kernelpursuit.pursuit import Objective, inner_products, product, subtract_p
 LEAST_LEFT = 1e-6
 # Beside the largest squared length of a column, less penalty than this is lost in rounding.
 SMALLEST_PENALTY = 1e-13
+# A squared error counts up to that of so many times the range of the targets, without as many of the largest and of
+# the smallest as the others: a fraction of them, or so many.
+MOST_RANGES, TRIMMED, FEW = 10.0, 0.01, 3
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Target:
     counts    how often each row was seen: left out, a row of weight 2 goes once
     judged    how much each row's error, left out, counts
     intercept whether there is a constant that is not penalised
+    most      largest error of every target that counts as what it is under the squared loss, shape (n_targets, 1)
     """
 
     y: np.ndarray
@@ -74,6 +78,7 @@ class Target:
     counts: np.ndarray
     judged: np.ndarray
     intercept: bool
+    most: np.ndarray
 
     @classmethod
     def around(
@@ -97,18 +102,19 @@ class Target:
             response = scores - objective.gradient(scores) / (2 * metric)
         judged = judged * weights
         counts = np.maximum(weights, 1.0) if counts is None else counts
-        return cls(y, weights, loss, metric, response, counts, judged / judged.sum(), intercept)
+        return cls(y, weights, loss, metric, response, counts, judged / judged.sum(), intercept, _most(y))
 
     def losses(self, left_out: np.ndarray) -> Losses:
         """Losses of scores, each from the other rows."""
         if self.loss is None:
-            return Losses(np.square(left_out - self.y).mean(axis=0), self.judged)
+            return Losses(np.square(np.clip(left_out - self.y, -self.most, self.most)).mean(axis=0), self.judged)
         return Losses(self.loss.value(self.y, left_out), self.judged)
 
     def slope(self, left_out: np.ndarray) -> np.ndarray:
         """The derivative of the mean loss by such scores."""
         if self.loss is None:
-            return 2 * (left_out - self.y) * self.judged / len(left_out)
+            error = left_out - self.y
+            return np.where(np.abs(error) < self.most, 2 * error * self.judged / len(left_out), 0.0)
         return self.loss.gradient(self.y, left_out) * self.judged
 
 
@@ -240,6 +246,20 @@ class LeaveOneOut(Fitted):
     def _left_out(self, residual: np.ndarray, left: np.ndarray) -> np.ndarray:
         """Scores of rows, each from the other rows."""
         return self.target.response - residual / (left * self._root)
+
+
+def _most(y: np.ndarray) -> np.ndarray:
+    """The error of every target, shape (n_targets, 1), beyond which a row counts no more: one wild row decides nothing.
+
+    Infinite where all but a few targets are the same, as of rare events.
+    """
+    n = y.shape[1]
+    few = max(FEW, int(TRIMMED * n))
+    if n <= 2 * few + 1:
+        return np.full((len(y), 1), np.inf)
+    ordered = np.partition(y, (few, n - few - 1), axis=1)
+    spread = ordered[:, n - few - 1] - ordered[:, few]
+    return np.where(spread > 0, MOST_RANGES * spread, np.inf)[:, None]
 
 
 def _inverse(R: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ def _products(kernel: Kernel, model: Model, rows: Rows, task: Task) -> tuple[np.
     step = max(1, VALUES_AT_A_TIME // k)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        values = model.values(kernel.spec, rows.Z[part], task.n_threads)
+        values = model.values(kernel.spec, rows.take(part).Z, task.n_threads)
         values *= root[part]
         G += inner_products(values, values, task.n_threads)
         c += values @ (y[:, part] * root[part]).T

@@ -18,6 +18,7 @@ from kernelpursuit.learning.plan import Plan, ScalesPlan, WidthsPlan
 from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
 from kernelpursuit.learning.scales import Scales, first_model, learn_scales
+from kernelpursuit.learning.wide import learn_common_scale
 from kernelpursuit.pursuit import Script, one_blas_thread
 from kernelpursuit.stopping import StoppingRule
 
@@ -99,7 +100,7 @@ def learn(
         kernel, scales = _choose_kernel(kernels[: plan.n_kernels], rows, _penalised(task, rows), plan.scales)
         model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
     else:
-        kernel, model = kernels[0], first_model(rows.Z, task.alpha)
+        kernel, model = kernels[0], first_model(rows.given, task.alpha)
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
     if plan.atoms is None:
         return _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
@@ -113,6 +114,14 @@ def learn(
     if task.loss is not None:
         return learned
     return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=y[order].T), task))
+
+
+@one_blas_thread()
+def learn_wide(X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task) -> Learned:
+    """Learn one scale for all of many features, and the penalty, but no atoms."""
+    standard, scales, alpha = learn_common_scale(X, y, distinct, kernel, task)
+    model = Model(scales, alpha, np.zeros((0, len(scales))), np.zeros(0))
+    return _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
 
 
 def _generator(task: Task, stream: int) -> np.random.Generator:
@@ -136,7 +145,7 @@ def _penalised(task: Task, rows: Rows) -> Task:
 
 def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: ScalesPlan) -> tuple[Kernel, Scales]:
     """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
-    start, generator = first_model(rows.Z, task.alpha), _generator(task, SCALES)
+    start, generator = first_model(rows.given, task.alpha), _generator(task, SCALES)
     samples = [generator.permutation(len(rows))[: plan.n_rows] for _ in range(plan.n_rounds)]
     first = learn_scales(kernels[0], start, rows, task, plan, samples)
     kernel, found = kernels[0], first

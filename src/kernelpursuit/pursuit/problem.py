@@ -120,6 +120,7 @@ def pose(
     truncate: Any,
     loss: Loss | None,
     seed: int,
+    units: np.ndarray | None = None,
 ) -> Problem:
     """Turn the caller's arrays and parameters into a `Problem`."""
     _check_gamma_is_used(dictionary, gamma)
@@ -132,7 +133,10 @@ def pose(
         X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
         # Atoms see held-out rows as they see training rows.
         X_held = X_held.toarray() if sp.issparse(X_held) and not sp.issparse(X) else X_held
-        held_out = X_held, y_held, w_held
+        held_out = X_held, y_held if units is None else y_held / units[:, None], w_held
+    limits = None if truncate is None else _limits(truncate, y[(given > 0) & ~held])
+    if units is not None:
+        y, limits = y / units, None if limits is None else limits / units
     if held.any():
         held_out = X[held], y[held].T, given[held]
     used = np.where(held, 0.0, given)
@@ -170,7 +174,7 @@ def pose(
         always=None if always is None else always.resolve(X, gamma, counted),
         held_out=held_out,
         n_looked_at=n_looked_at,
-        limits=_limits(truncate, y_kept),
+        limits=limits,
     )
 
 

@@ -1,0 +1,5 @@
+"""Warnings of their own class, so that they can be told from others, silenced, or made errors."""
+
+
+class GrossErrorWarning(UserWarning):
+    """A value so far from all others of its column that it is taken for an error, such as 1e6 or -999 among ones."""
