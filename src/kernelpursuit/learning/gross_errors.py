@@ -17,13 +17,15 @@ import scipy.sparse as sp
 from kernelpursuit.exceptions import GrossErrorWarning
 
 # The gap is this many times as wide as the range of the others; for a code of missing values, the second.
-GAP, GAP_OF_CODES = 50.0, 3.0
+GAP, GAP_OF_CODES = 12.0, 3.0
 # Numbers that are written for missing values.
 CODES = (-999.0, -9999.0, -99999.0, -999999.0, 999.0, 9999.0, 99999.0, 999999.0)
 # At most this fraction of a column is wild, or this many values; of codes, the third.
 FRACTION, FEW, FRACTION_OF_CODES = 0.01, 3, 0.5
 # The logarithm of the odds against the heaviest of tails, of an index as the others have, reaching as far.
-LOG_ODDS = 5.0
+LOG_ODDS = 8.0
+# The largest distances from the median that are taken for the tail: a fraction, and at least so many.
+TAIL, LEAST_TAIL = 0.2, 10
 # Fewer values, and fewer that differ, say nothing of what is usual.
 FEWEST, FEWEST_LEVELS = 20, 3
 # How many values a warning names.
@@ -89,21 +91,21 @@ def _lowest_error(ordered: np.ndarray) -> float:
 
 
 def _belongs_to_tail(value: float, others: np.ndarray) -> bool:
-    """Whether a value is as far out as the heaviest of tails, with the index of the others, may reach.
+    """Whether a value is as far out as a heavy tail, with the index of the others, may reach.
 
-    Where distances from the median have a tail of `(d / d_0) ** (-1 / H)` beyond their own median d_0, the mean of
-    their `log(d / d_0)` there is H (Hill's estimate), and the largest of n has one of about `H log n`.
+    Where the m largest distances from the median have a tail of `(d / d_0) ** (-1 / H)` beyond the least of them, d_0,
+    the mean of their `log(d / d_0)` is H (Hill's estimate), and the largest has one of about `H log m`.
     """
     middle = float(np.median(others))
     # In units of the value, so that no difference overflows.
     distances = np.abs(others / value - middle / value)
     distances = np.sort(distances[distances > 0])
-    upper = distances[len(distances) // 2 :]
-    if len(upper) < FEWEST_LEVELS:
+    tail = distances[-max(LEAST_TAIL, int(TAIL * len(distances))) :]
+    if len(tail) < LEAST_TAIL:
         return True
     # Of few values, the estimate may be too small by so much.
-    index = float(np.log(upper / upper[0]).mean()) * (1.0 + 2.0 / np.sqrt(len(upper)))
-    return float(np.log(abs(1.0 - middle / value) / upper[0])) < index * (np.log(len(others)) + LOG_ODDS)
+    index = float(np.log(tail / tail[0]).mean()) * (1.0 + 2.0 / np.sqrt(len(tail)))
+    return float(np.log(abs(1.0 - middle / value) / tail[0])) < index * (np.log(len(tail)) + LOG_ODDS)
 
 
 def gross_errors_of(X: np.ndarray) -> dict[int, np.ndarray]:
