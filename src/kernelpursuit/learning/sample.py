@@ -19,6 +19,8 @@ CONSTANT = 1e-12
 MOST_SCALES = 1000
 # A sparse X of up to this many entries, zeros included (256 MB), is made dense.
 DENSE_UP_TO = 2**25
+# In centre and spread, a row counts for no more than so many of median weight.
+MOST_TIMES = 100.0
 # Gross errors are no more than so many spreads from the centre: there all kernels vanish, and no square overflows.
 LIMITS = (-1e6, 1e6)
 
@@ -39,7 +41,7 @@ class Standard:
         if sp.issparse(X):
             return _of_sparse_rows(X, weights)
         X = np.asarray(X, dtype=np.float64)
-        share = weights / weights.sum()
+        share = _shares(weights)
         largest = np.abs(X).max(axis=0)
         size = np.where(largest > 0, largest, 1.0)
         relative = X / size
@@ -66,9 +68,15 @@ class Standard:
         return Z * self.spread + self.center
 
 
+def _shares(weights: np.ndarray) -> np.ndarray:
+    """Shares that sum to one; a row of a very large weight has no more say than some others in what is usual."""
+    usual = np.minimum(weights, MOST_TIMES * np.median(weights))
+    return usual / usual.sum()
+
+
 def _of_sparse_rows(X: Any, weights: np.ndarray) -> Standard:
     """The origin, and the standard deviation of every feature; values that are not stored are zeros."""
-    share = weights / weights.sum()
+    share = _shares(weights)
     largest = np.asarray(abs(X).max(axis=0).todense()).ravel().astype(np.float64)
     relative = sp.csr_array(X.astype(np.float64).multiply(1.0 / np.where(largest > 0, largest, 1.0)))
     center = relative.T @ share
