@@ -28,6 +28,8 @@ LOG_ODDS = 8.0
 TAIL, LEAST_TAIL = 0.2, 10
 # Fewer values, and fewer that differ, say nothing of what is usual.
 FEWEST, FEWEST_LEVELS = 20, 3
+# No kernel reaches as far as so many times the range of a feature.
+FAR = 1000.0
 # How many values a warning names.
 NAMED = 3
 
@@ -114,11 +116,13 @@ def gross_errors_of(X: np.ndarray) -> dict[int, np.ndarray]:
     return {j: marked for j, marked in marks if marked.any()}
 
 
-def warn_of_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | None) -> None:
-    """Warn of the gross errors of features; `rows` are the numbers that the caller has for the rows of X."""
-    if sp.issparse(X):
-        return
-    found = gross_errors_of(X)
+def tame_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | None) -> Any:
+    """Warn of the gross errors of features, and return rows in which they are no farther than any kernel reaches.
+
+    There they are as alone as where they were, but do not take the digits of the others when those are centred. `rows`
+    are the numbers that the caller has for the rows of X. Sparse rows stay as they are.
+    """
+    found = {} if sp.issparse(X) else gross_errors_of(X)
     if found:
         n_values = sum(int(marked.sum()) for marked in found.values())
         places = [
@@ -132,6 +136,12 @@ def warn_of_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | Non
             GrossErrorWarning,
             stacklevel=2,
         )
+        X = X.copy()
+    for j, marked in found.items():
+        usual = X[~marked, j]
+        reach = FAR * (usual.max() - usual.min())
+        X[:, j] = np.clip(X[:, j], usual.min() - reach, usual.max() + reach)
+    return X
 
 
 def wild_targets(y: np.ndarray, rows: np.ndarray | None) -> np.ndarray:

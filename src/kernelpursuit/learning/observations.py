@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelpursuit.learning.gross_errors import gross_errors, warn_of_features, wild_targets
+from kernelpursuit.learning.gross_errors import gross_errors, tame_features, wild_targets
 from kernelpursuit.learning.sample import CONSTANT, DENSE_UP_TO, MOST_SCALES, Distinct, distinct_numbers
 
 # Beside the largest, a smaller weight changes nothing; it is taken for this one, so that its root stays in range.
@@ -84,7 +84,7 @@ def observe(
     rows, weights, counts = _joined(X, y, weights, counted)
     if rows is not None:
         X, y = X[rows], y[rows]
-    warn_of_features(X, rows, names)
+    X = tame_features(X, rows, names)
     if not bears_outliers:
         wild = wild_targets(y, rows)
         if wild.any():
