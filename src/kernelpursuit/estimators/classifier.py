@@ -183,7 +183,8 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         y : array of shape (n_samples,)
             Class labels: numbers or strings.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            A row of weight 2 counts as two rows, one of weight 0 as none. Where something is learned, only the ratios
+            of weights count.
         callback : callable, optional
             Called with the path after every step; a true answer ends the fit there.
 

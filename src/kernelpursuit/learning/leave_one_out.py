@@ -29,7 +29,7 @@ LEAST_LEFT = 1e-6
 SMALLEST_PENALTY = 1e-13
 # A squared error counts up to that of so many times the range of the targets, without as many of the largest and of
 # the smallest as the others: a fraction of them, or so many.
-MOST_RANGES, TRIMMED, FEW = 10.0, 0.01, 3
+MOST_RANGES, TRIMMED, FEW = 100.0, 0.01, 3
 
 
 @dataclass(frozen=True)
