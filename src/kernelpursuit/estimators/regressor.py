@@ -37,8 +37,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel that has none of
         its own. "learn" finds one for each by gradient steps on the leave-one-out error, and picks the atoms on a
         sample of the rows; it is for one kernel of `x - c` (else it is "scale"), and the defaults of `selection`,
-        `update`, `exchange`, `candidates` and `penalty`. More than 1,000 features have one in common. "scale" is `1 / (n_features * X.var())`, so
-        standardise X first where features differ in unit.
+        `update`, `exchange`, `candidates` and `penalty`. More than 1,000 features have one in common.
+        "scale" is `1 / (n_features * X.var())`, so standardise X first where features differ in unit.
     max_atoms : int or "auto", default="auto"
         Most steps on the path, of one atom each; "auto" is 512 where atoms are learned, and else 200.
     selection : {"gain", "correlation", "residual", "random"}, default="gain"
