@@ -3,3 +3,7 @@
 
 class ConstantModelWarning(UserWarning):
     """A fit has come to a constant, or nearly so: what was learned is no better on validation rows."""
+
+
+class GrossErrorWarning(UserWarning):
+    """A value so far from all others of its column that it is taken for an error, such as 1e6 or -999 among ones."""

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse as sp
-from plain import plain_classifier, plain_regressor
+from plain import plain_regressor
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.metrics.pairwise import rbf_kernel
@@ -534,16 +533,6 @@ class TestOtherSettings:
         assert got.alpha_ == 1e-3
         assert not learned_calls
 
-    def test_sparse_rows_fall_back(self, some):
-        X, y = some
-        X = sp.csr_array(np.where(np.abs(X) < 0.5, 0.0, X))
-        got = KernelPursuitRegressor(random_state=0, max_atoms=10).fit(X, y)
-        np.testing.assert_array_equal(got.predict(X), plain_regressor(max_atoms=10).fit(X, y).predict(X))
-        assert got.feature_scales_ is None
-        got = KernelPursuitClassifier(random_state=0, max_atoms=5).fit(X, y > 1)
-        want = plain_classifier(max_atoms=5).fit(X, y > 1)
-        np.testing.assert_array_equal(got.predict_proba(X), want.predict_proba(X))
-
     def test_precomputed(self, some):
         X, y = some
         K = rbf_kernel(X)
@@ -576,10 +565,7 @@ class TestOtherSettings:
         with pytest.raises(ValueError, match=rf"^refine=True [^.\n]*{re.escape(why)}[^.\n]*\.$"):
             regressor(refine=True, **settings).fit(*some)
 
-    def test_refine_is_refused_for_sparse_rows_and_a_model_each(self, some, labelled):
-        X, y = some
-        with pytest.raises(ValueError, match=r"^refine=True [^.\n]*sparse[^.\n]*\.$"):
-            regressor(refine=True).fit(sp.csr_array(X), y)
+    def test_refine_is_refused_for_a_model_each(self, labelled):
         with pytest.raises(ValueError, match=r"^refine=True [^.\n]*ovr[^.\n]*\.$"):
             classifier(refine=True, multi_class="ovr").fit(*labelled)
 

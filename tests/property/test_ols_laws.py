@@ -152,7 +152,9 @@ def test_spread_and_stages(problem, alpha, gamma, intercept):
     everything = list(range(len(atoms)))
     phi = oracle.columns(everything)
     normal = (s[:, None] * phi).T @ phi + oracle.penalty(everything)
-    spread = 1 + np.einsum("ij,ji->i", phi, np.linalg.solve(normal, phi.T))
+    # Weights below one are no counts: noise is that of a row of mean weight.
+    mean_weight = s.sum() / np.maximum(s, 1.0).sum()
+    spread = 1 + mean_weight * np.einsum("ij,ji->i", phi, np.linalg.solve(normal, phi.T))
     _, std = model.predict(X, return_std=True)
     np.testing.assert_allclose(std, np.sqrt(np.outer(spread, oracle.noise_variance(everything))), rtol=1e-7)
     for k, prediction in enumerate(model.staged_predict(X)):

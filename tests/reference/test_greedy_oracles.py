@@ -262,7 +262,10 @@ class TestIllConditioned:
 
 
 class TestPredictionStd:
-    """sigma sqrt(1 + phi' (D'D + L)^-1 phi) with sigma² = RSS / (n - dof) for weights that count."""
+    """sigma sqrt(1 + s phi' (D'D + L)^-1 phi), sigma² = RSS / (n - dof) / s, s the mean weight of units.
+
+    A row of weight w has noise of variance sigma² s / w, so that a common factor of weights below one cancels.
+    """
 
     @pytest.mark.parametrize("intercept", [False, True])
     @pytest.mark.parametrize("penalty", [None, "ridge", "rkhs", "nugget"])
@@ -280,7 +283,8 @@ class TestPredictionStd:
         normal = A.T @ (weights[:, None] * A) + (0.0 if penalty_matrix is None else penalty_matrix)
         K_new = np.exp(-GAMMA * ((new[:, None, :] - X[atoms]) ** 2).sum(axis=-1))
         phi = np.hstack([np.ones((11, int(intercept))), K_new])
-        spread = 1 + np.einsum("ij,ji->i", phi, np.linalg.solve(normal, phi.T))
+        mean_weight = weights.sum() / np.maximum(weights, 1.0).sum()
+        spread = 1 + mean_weight * np.einsum("ij,ji->i", phi, np.linalg.solve(normal, phi.T))
         sigma2 = model.noise_variance(atoms)
         mean, std = regressor.predict(new, return_std=True)
         np.testing.assert_allclose(std.reshape(11, -1), np.sqrt(np.outer(spread, sigma2)), rtol=1e-9)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from kernelpursuit._validate import check_flag, check_number, check_option, check_verbose
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend, Precomputed, as_dictionary
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52, resolve_gamma
-from kernelpursuit.learning import Distinct, Learned, Task, learn, make_plan
+from kernelpursuit.learning import Distinct, Learned, Task, is_wide, learn, learn_wide, make_plan
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import held_out_rows
 from kernelpursuit.stopping import Loo, NoAtoms, StoppingRule, as_rule
@@ -74,8 +73,10 @@ def settle(
     """
     kernels, refine, trend = _kernels(estimator.kernel), _check_refine(estimator.refine), check_trend(estimator.trend)
     learns_gamma = is_word(estimator.gamma, "learn")
-    obstacle = _obstacle(estimator, kernels, update, X)
+    obstacle = _obstacle(estimator, kernels, update)
     against = obstacle if picks_atoms else "multi_class='ovr'"
+    if learns_gamma and is_wide(X):
+        against = against or f"gamma='learn' and as many as {X.shape[1]} features"
     if refine is True and against is not None:
         raise ValueError(f"refine=True does not go with {against}; leave refine at 'auto', or change that.")
     learned = before
@@ -169,12 +170,16 @@ def _kernels(kernel: Any) -> tuple[Kernel, ...] | None:
     return (found.kernel,) if found.kernel.is_stationary else None
 
 
-def _obstacle(estimator: Any, kernels: tuple[Kernel, ...] | None, update: Update, X: Any) -> str | None:
+def learns(estimator: Any, update: Update) -> bool:
+    """Whether an estimator's parameters ask for something to be learned, and nothing stands against it."""
+    asked_for = is_word(estimator.gamma, "learn") or _check_refine(estimator.refine) is True
+    return asked_for and _obstacle(estimator, _kernels(estimator.kernel), update) is None
+
+
+def _obstacle(estimator: Any, kernels: tuple[Kernel, ...] | None, update: Update) -> str | None:
     """The setting with which nothing can be learned, or None."""
     if kernels is None:
         return f"kernel={estimator.kernel!r}"
-    if sp.issparse(X):
-        return "a sparse X"
     if estimator.selection != "gain":
         return f"selection={estimator.selection!r}"
     if type(update) is not Orthogonal or update.rcond is not None:
@@ -232,6 +237,9 @@ def _learn(
     if not is_word(estimator.gamma, "learn"):
         kernels = kernels if len(kernels) == 1 else (RBF(),)
         gamma = np.broadcast_to(resolve_gamma(estimator.gamma, X, weights), X.shape[1])
+    elif is_wide(X):
+        _say(estimator, f"learning one scale for all of {X.shape[1]} features, which are too many for one each")
+        return learn_wide(X, y, distinct, kernels[0], task)
     n_kernels = len(kernels) if gamma is None else 0
     plan = make_plan(
         len(distinct),
@@ -242,7 +250,12 @@ def _learn(
         all_atoms=not is_word(estimator.stop, "auto"),
         refine=refine,
     )
-    if check_verbose(estimator.verbose):
-        sys.stderr.write(f"kernelpursuit: {plan}\n")
-        sys.stderr.flush()
+    _say(estimator, str(plan))
     return learn(X, y, distinct, kernels, task, plan, gamma)
+
+
+def _say(estimator: Any, words: str) -> None:
+    """Say what will be done, where the estimator is verbose."""
+    if check_verbose(estimator.verbose):
+        sys.stderr.write(f"kernelpursuit: {words}\n")
+        sys.stderr.flush()

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_flag
 from kernelpursuit.dictionary import Dictionary, Precomputed
-from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, settle
+from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, learns, settle
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
@@ -24,6 +24,8 @@ from kernelpursuit.estimators.checks import (
     same_settings,
 )
 from kernelpursuit.estimators.verdict import warn_if_constant
+from kernelpursuit.learning import Observations, observe
+from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import (
     Measure,
     PursuitPath,
@@ -36,7 +38,7 @@ from kernelpursuit.pursuit import (
 )
 from kernelpursuit.pursuit.system import require_known
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
-from kernelpursuit.updates import as_update
+from kernelpursuit.updates import Update, as_update
 
 # Rows predicted at a time: what is made of them on the way stays below this.
 PREDICT_BYTES = 64 * 2**20
@@ -65,6 +67,9 @@ class BaseKernelPursuit(BaseEstimator):
     _asked_for: dict[str, Any]
     #: How often each row was seen, where its weight says something else.
     _counts: np.ndarray | None = None
+    #: Which of the given rows were fitted, and the units of the targets; None for all of them, and for none.
+    _rows_seen: np.ndarray | None = None
+    _units: np.ndarray | None = None
     #: What alpha="auto" is where it is not learned.
     _alpha = 1e-3
 
@@ -131,8 +136,18 @@ class BaseKernelPursuit(BaseEstimator):
             else:
                 before = None
         fitted_loss = as_fitted_loss(loss, update)
+        seen = self._observe(X, y, weights, update, fitted_loss, classes)
+        X, y, weights = seen.X, seen.y, seen.weights
         settled = settle(
-            self, X, y, weights, update=update, loss=fitted_loss, classes=classes, seed=seed, before=before
+            self,
+            X,
+            seen.standardised,
+            weights,
+            update=update,
+            loss=fitted_loss,
+            classes=classes,
+            seed=seed,
+            before=before,
         )
         rule, learned = settled.rule, settled.learned
         settings = Settings(
@@ -153,6 +168,7 @@ class BaseKernelPursuit(BaseEstimator):
             verbose=self.verbose,
             loss=fitted_loss,
             classes=classes,
+            units=seen.units,
         )
         outcome = run_pursuit(
             X,
@@ -161,7 +177,7 @@ class BaseKernelPursuit(BaseEstimator):
             rule,
             weights,
             held_out=self._held_out_rows(rule),
-            counts=self._counts,
+            counts=seen.counts,
             judged=None if learned is None else learned.held_back,
             callback=callback,
             extend=extend if learned is None or learned.script is None else learned.script,
@@ -169,6 +185,7 @@ class BaseKernelPursuit(BaseEstimator):
         self._always = outcome.always
         self._measure = outcome.measure
         self._limits = outcome.limits
+        self._rows_seen, self._units = seen.rows, seen.units
         self._seed = seed
         self._fitted_on = fitted_on
         self._asked_for = self._atoms_asked_for()
@@ -180,6 +197,22 @@ class BaseKernelPursuit(BaseEstimator):
         if learned is not None and is_word(self.stop, "auto"):
             warn_if_constant(type(self).__name__, self.path_, self._n_steps, has_trend=learned.trend is not None)
         return self
+
+    def _observe(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, update: Update, loss: Loss | None, classes: bool
+    ) -> Observations:
+        """Rows as the fit takes them: where nothing is learned, as they were given."""
+        if not learns(self, update):
+            return Observations(X, y, weights, self._counts, None, None)
+        return observe(
+            X,
+            y,
+            weights,
+            self._counts,
+            squared=loss is None and not classes,
+            bears_outliers=classes or (loss is not None and loss.is_for_outliers),
+            names=getattr(self, "feature_names_in_", None),
+        )
 
     def _atoms_asked_for(self) -> dict[str, Any]:
         """What decides how many atoms are learned: where the rule is "auto", no more than lower the error."""
@@ -224,10 +257,14 @@ class BaseKernelPursuit(BaseEstimator):
         self.stop_reason_ = reason
         self._atoms: Dictionary = self._path_atoms.take(members)
         used = self.path_.used[members]
-        self.center_indices_ = used if self._rows_of_atoms is None else self._rows_of_atoms[used]
+        self.center_indices_ = self._given_rows(used if self._rows_of_atoms is None else self._rows_of_atoms[used])
         self.centers_ = self._atoms.centers
         self._set_weights(self.path_.coef(k).T, self.path_.intercept(k), self.path_.fixed_coef(k).T)
         return self
+
+    def _given_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Numbers that the caller has for rows that were fitted."""
+        return rows if self._rows_seen is None else self._rows_seen[rows]
 
     @property
     def _rows_of_atoms(self) -> np.ndarray | None:
@@ -279,10 +316,11 @@ class BaseKernelPursuit(BaseEstimator):
         if given is None:
             return self.path_
         X, y, weights = check_held_out(given, self.n_features_in_, self.path_.n_targets)
-        weights = weights / weights.sum()
+        weights = weights / weights.max()
+        weights, unit = weights / weights.sum(), 1.0 if self._units is None else self._units[:, None]
         errors, wrong = [], []
         for scores in self._staged(X):
-            errors.append(self._measure.losses(y, scores.T) @ weights)
+            errors.append(self._measure.losses(y / unit, scores.T / unit) @ weights)
             wrong.append(self._measure.wrong(y, scores.T) @ weights)
         return self.path_.with_validation(np.array(errors), np.array(wrong) if self._measure.classes else None)
 

@@ -186,7 +186,8 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         y : array of shape (n_samples,)
             Class labels: numbers or strings.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            A row of weight 2 counts as two rows, one of weight 0 as none. Where something is learned, only the ratios
+            of weights count.
         callback : callable, optional
             Called with the path after every step; a true answer ends the fit there.
 
@@ -300,6 +301,11 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """Fit a model of its own for each class against the rest."""
         if self.loss != "log" and self._resolve_loss().kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
+        self._loss = self._resolve_loss()
+        update = as_update(self.update)
+        seen = self._observe(X, self._codes(labels), weights, update, as_fitted_loss(self._loss, update), True)
+        X, weights, labels = seen.X, seen.weights, labels if seen.rows is None else labels[seen.rows]
+        self._rows_seen = seen.rows
         settled = self._settle_for_all(X, labels, weights)
         self._refuse_given_rows(settled.rule)
         self.estimators_ = []
@@ -318,14 +324,15 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             }
             one = type(self)(**params)
             one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])
-            one._counts, one._weight_of_class, one._loss = self._counts, None, one._resolve_loss()
+            one._counts, one._weight_of_class, one._loss = seen.counts, None, one._resolve_loss()
             one._fit(X, one._codes(labels == label), weights, callback, one._loss, classes=True)
+            one._rows_seen = seen.rows
+            one._keep(one._n_steps, one.stop_reason_)
             self.estimators_.append(one)
         return self._gather()
 
     def _settle_for_all(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> Settled:
         """What is learned of all classes at once, and shared by their models: kernel, scales and penalty."""
-        self._loss = self._resolve_loss()
         update = as_update(self.update)
         settled = settle(
             self,

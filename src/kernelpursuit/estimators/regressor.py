@@ -36,9 +36,9 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     gamma : "learn", "scale", float or array of shape (n_features,), default="learn"
         Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel that has none of
         its own. "learn" finds one for each by gradient steps on the leave-one-out error, and picks the atoms on a
-        sample of the rows; it is for one kernel of `x - c` (else it is "scale"), dense rows, and the defaults of
-        `selection`, `update`, `exchange`, `candidates` and `penalty`. "scale" is `1 / (n_features * X.var())`, so
-        standardise X first where features differ in unit.
+        sample of the rows; it is for one kernel of `x - c` (else it is "scale"), and the defaults of `selection`,
+        `update`, `exchange`, `candidates` and `penalty`. More than 1,000 features have one in common.
+        "scale" is `1 / (n_features * X.var())`, so standardise X first where features differ in unit.
     max_atoms : int or "auto", default="auto"
         Most steps on the path, of one atom each; "auto" is 512 where atoms are learned, and else 200.
     selection : {"gain", "correlation", "residual", "random"}, default="gain"
@@ -174,7 +174,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             Targets; several of them share their atoms.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows (but for `penalty="nugget"`, where each has a nugget of its own), one
-            of weight 0 as none.
+            of weight 0 as none. Where something is learned, only the ratios of weights count.
         callback : callable, optional
             Called with the path after every step; a true answer ends the fit there.
 
@@ -217,12 +217,14 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         if not return_std:
             return mean
         R = self.path_.factor(self._n_steps).R
-        spread = np.ones(X.shape[0])
+        spread, path = np.ones(X.shape[0]), self.path_
+        # Weights below one are no counts: the noise is that of a row of mean weight.
+        weight = path.total_weight / path.n_units
         for rows, part in self._chunks(X, self._atoms):
             if len(R):
                 values = np.vstack([self._fixed_values(part), self._block(part, self._atoms)])
                 directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False)
-                spread[rows] += np.einsum("ij,ij->j", directions, directions)
+                spread[rows] += weight * np.einsum("ij,ij->j", directions, directions)
         std = np.sqrt(np.outer(spread, self.path_.noise_variance(self._n_steps)))
         return mean, self._shaped(std, X)
 

@@ -1,5 +1,7 @@
 """Everything that a fit learns before the loop runs over all rows: kernel, feature scales, penalty and atoms.
 
+gross_errors   values that are taken for errors
+observations   copies of rows joined, and weights of mean one
 sample         rows, standardised
 leave_one_out  the error that is lowered, and its derivative by every kernel value
 model          what is learned, and the search downhill
@@ -8,12 +10,26 @@ scales         one scale a feature, and the penalty
 refine         atoms moved
 order          in which order they are picked with all rows in view
 plan           how much each stage looks at
+wide           one scale for all of many features
 stages         all of it in turn
 """
 
 from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.observations import Observations, observe
 from kernelpursuit.learning.plan import Plan, make_plan
 from kernelpursuit.learning.sample import Distinct
-from kernelpursuit.learning.stages import Learned, learn
+from kernelpursuit.learning.stages import Learned, learn, learn_wide
+from kernelpursuit.learning.wide import is_wide
 
-__all__ = ["Distinct", "Learned", "Plan", "Task", "learn", "make_plan"]
+__all__ = [
+    "Distinct",
+    "Learned",
+    "Observations",
+    "Plan",
+    "Task",
+    "is_wide",
+    "learn",
+    "learn_wide",
+    "make_plan",
+    "observe",
+]

@@ -73,9 +73,9 @@ class Task:
     trend: bool | None = False
     line: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
-    def fixed(self, Z: np.ndarray) -> np.ndarray:
+    def fixed(self, Z: Any) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then the line."""
-        ones = np.ones((int(self.intercept), len(Z)))
+        ones = np.ones((int(self.intercept), Z.shape[0]))
         return np.vstack([ones, Z[:, self.line].T]) if self.trend else ones
 
     @property
@@ -203,7 +203,7 @@ def features_of_a_line(Z: np.ndarray) -> np.ndarray:
     """Features that a line may go along: no sums of others, and varying in more than a few rows."""
     n_away = (np.median(Z, axis=0) != Z).sum(axis=0)
     features = np.flatnonzero(n_away >= min(VARYING_ROWS, len(Z) / 2))
-    return features[independent(Z[:LINE_ROWS, features])]
+    return features[independent(Z[:, features])]
 
 
 def independent(Z: np.ndarray) -> np.ndarray:

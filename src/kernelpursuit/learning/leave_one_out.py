@@ -30,6 +30,9 @@ LEAST_LEFT = 1e-6
 SMALLEST_PENALTY = 1e-13
 # A fixed function of which less than this fraction is independent of the others is a sum of them.
 DEPENDENT = 1e-10
+# A squared error counts up to that of so many times the range of the targets, without as many of the largest and of
+# the smallest as the others: a fraction of them, or so many.
+MOST_RANGES, TRIMMED, FEW = 100.0, 0.01, 3
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Target:
     judged    how much each row's error, left out, counts
     intercept whether there is a constant that is not penalised
     trend     values of other functions that are in every model, unpenalised, shape (n_functions, n_rows), or None
+    most      largest error of every target that counts as what it is under the squared loss, shape (n_targets, 1)
     """
 
     y: np.ndarray
@@ -84,6 +88,7 @@ class Target:
     counts: np.ndarray
     judged: np.ndarray
     intercept: bool
+    most: np.ndarray
     trend: np.ndarray | None = None
 
     @classmethod
@@ -109,7 +114,7 @@ class Target:
             response = scores - objective.gradient(scores) / (2 * metric)
         judged = judged * weights
         counts = np.maximum(weights, 1.0) if counts is None else counts
-        return cls(y, weights, loss, metric, response, counts, judged / judged.sum(), intercept, trend)
+        return cls(y, weights, loss, metric, response, counts, judged / judged.sum(), intercept, _most(y), trend)
 
     def fixed(self) -> np.ndarray:
         """Values of what every model has, unpenalised, shape (n_fixed, n_rows): the constant, then the trend."""
@@ -119,13 +124,14 @@ class Target:
     def losses(self, left_out: np.ndarray) -> Losses:
         """Losses of scores, each from the other rows."""
         if self.loss is None:
-            return Losses(np.square(left_out - self.y).mean(axis=0), self.judged)
+            return Losses(np.square(np.clip(left_out - self.y, -self.most, self.most)).mean(axis=0), self.judged)
         return Losses(self.loss.value(self.y, left_out), self.judged)
 
     def slope(self, left_out: np.ndarray) -> np.ndarray:
         """The derivative of the mean loss by such scores."""
         if self.loss is None:
-            return 2 * (left_out - self.y) * self.judged / len(left_out)
+            error = left_out - self.y
+            return np.where(np.abs(error) < self.most, 2 * error * self.judged / len(left_out), 0.0)
         return self.loss.gradient(self.y, left_out) * self.judged
 
 
@@ -271,6 +277,20 @@ def orthonormal(functions: np.ndarray) -> np.ndarray:
     Q, R, _ = qr(functions.T, mode="economic", pivoting=True)
     sizes = np.abs(R.diagonal())
     return np.ascontiguousarray(Q[:, sizes > DEPENDENT * sizes[0]].T)
+
+
+def _most(y: np.ndarray) -> np.ndarray:
+    """The error of every target, shape (n_targets, 1), beyond which a row counts no more: one wild row decides nothing.
+
+    Infinite where all but a few targets are the same, as of rare events.
+    """
+    n = y.shape[1]
+    few = max(FEW, int(TRIMMED * n))
+    if n <= 2 * few + 1:
+        return np.full((len(y), 1), np.inf)
+    ordered = np.partition(y, (few, n - few - 1), axis=1)
+    spread = ordered[:, n - few - 1] - ordered[:, few]
+    return np.where(spread > 0, MOST_RANGES * spread, np.inf)[:, None]
 
 
 def _inverse(R: np.ndarray) -> np.ndarray:

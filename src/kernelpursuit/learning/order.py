@@ -41,14 +41,14 @@ def pick_in_order(kernel: Kernel, model: Model, rows: Rows, task: Task) -> Scrip
 def _products(kernel: Kernel, model: Model, rows: Rows, task: Task) -> tuple[np.ndarray, np.ndarray]:
     """`D'D` and `D'y` over all rows, what is fixed projected out, some rows at a time."""
     k, root = len(model.factors), np.sqrt(rows.weights)
-    fixed = orthonormal(task.fixed(rows.Z) * root)
+    fixed = orthonormal(task.fixed(rows.Z if task.trend else rows.given) * root)
     y = rows.y * root
     y = y - (y @ fixed.T) @ fixed
     G, c, along = np.zeros((k, k)), np.zeros((k, len(y))), np.zeros((k, len(fixed)))
     step = max(1, VALUES_AT_A_TIME // k)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        values = model.values(kernel.spec, rows.Z[part], task.n_threads)
+        values = model.values(kernel.spec, rows.take(part).Z, task.n_threads)
         values *= root[part]
         G += inner_products(values, values, task.n_threads)
         c += values @ y[:, part].T

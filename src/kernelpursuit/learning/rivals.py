@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from kernelpursuit.learning.atoms import Task, reweighted, target_around
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
@@ -27,8 +28,8 @@ def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:
 
 
 def may_have_a_line(rows: Rows, task: Task) -> bool:
-    """Whether rows are enough for a line, unpenalised, along all features."""
-    return task.intercept and 0 < len(task.line) <= LINE_FEATURES * len(rows)
+    """Whether rows are dense, and enough for a line, unpenalised, along all features."""
+    return not sp.issparse(rows.given) and task.intercept and 0 < len(task.line) <= LINE_FEATURES * len(rows)
 
 
 def losses_of_a_line(rows: Rows, judged: np.ndarray, task: Task) -> Losses | None:

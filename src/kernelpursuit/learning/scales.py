@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, joined_los
 from kernelpursuit.learning.model import Model, descend
 from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms
-from kernelpursuit.learning.sample import Rows
+from kernelpursuit.learning.sample import Rows, varies
 
 FIRST_ALPHA = 1e-2
 # Features have no say whose scales are below this part of the largest, and without which the error is higher by no more
@@ -43,11 +44,11 @@ class Scales:
         return int((self.model.scales > 0).sum()) + 1
 
 
-def first_model(Z: np.ndarray, alpha: float | None = None) -> Model:
+def first_model(Z: Any, alpha: float | None = None) -> Model:
     """All features that vary alike, and as wide as rows are apart; no atoms."""
-    used = Z.any(axis=0)
+    used = varies(Z)
     scales = np.where(used, np.sqrt(0.5 / max(int(used.sum()), 1)), 0.0)
-    return Model(scales, FIRST_ALPHA if alpha is None else alpha, np.zeros((0, Z.shape[1])), np.zeros(0))
+    return Model(scales, FIRST_ALPHA if alpha is None else alpha, np.zeros((0, len(used))), np.zeros(0))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import ALL, EnoughFor, Picked, Task, features_of_a_line, pick
+from kernelpursuit.learning.atoms import ALL, LINE_ROWS, EnoughFor, Picked, Task, features_of_a_line, pick
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.order import pick_in_order
@@ -20,6 +20,7 @@ from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
 from kernelpursuit.learning.scales import Scales, first_model, learn_scales, learn_scales_at_every_row
 from kernelpursuit.learning.starts import Starts, choose_starts, common_width_is_better, start_of_another
+from kernelpursuit.learning.wide import learn_common_scale
 from kernelpursuit.pursuit import Script, one_blas_thread
 from kernelpursuit.stopping import StoppingRule
 
@@ -99,7 +100,7 @@ def learn(
     order = distinct.first[shuffled]
     standard = Standard.of(X[distinct.first], distinct.weights)
     rows = Rows(standard.apply(X[order]), _in_units(y[order].T, task), distinct.weights[shuffled])
-    task = replace(task, line=features_of_a_line(rows.Z))
+    task = replace(task, line=features_of_a_line(rows.take(slice(LINE_ROWS)).Z))
     if task.loss is not None:
         task.loss.check_targets(rows.y)
         task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
@@ -112,7 +113,7 @@ def learn(
         simple = _as_good(scales, task, len(rows))
     else:
         task = replace(task, trend=task.trend is True)
-        kernel, model = kernels[0], first_model(rows.Z, task.alpha)
+        kernel, model = kernels[0], first_model(rows.given, task.alpha)
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
     if plan.atoms is None:
         scales_only = _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
@@ -130,6 +131,14 @@ def learn(
     if task.loss is not None:
         return learned
     return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=_below_one(y[order].T)), task))
+
+
+@one_blas_thread()
+def learn_wide(X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task) -> Learned:
+    """Learn one scale for all of many features, and the penalty, but no atoms."""
+    standard, scales, alpha = learn_common_scale(X, y, distinct, kernel, task)
+    model = Model(scales, alpha, np.zeros((0, len(scales))), np.zeros(0))
+    return _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
 
 
 def _generator(task: Task, stream: int) -> np.random.Generator:
@@ -166,7 +175,7 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     may_add = task.trend is None and may_have_a_line(rows, task)
     given, task = task, replace(task, trend=task.trend is True)
     penalised = _penalised(task, rows)
-    first = first_model(rows.Z, penalised.alpha)
+    first = first_model(rows.given, penalised.alpha)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
     penalised = replace(penalised, trend=starts.trend)
     kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)

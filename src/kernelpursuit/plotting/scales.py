@@ -62,7 +62,7 @@ class ScalesDisplay:
         model = kernel_model(estimator)
         scales = getattr(model, "feature_scales_", None)
         if scales is None:
-            raise ValueError(f"{type(model).__name__} has learned no scales; fit it with gamma='learn' on dense rows.")
+            raise ValueError(f"{type(model).__name__} has learned no scales; fit it with gamma='learn'.")
         names = _names(estimator, model, len(scales))
         order = np.argsort(-scales, kind="stable")
         return cls(scales=scales[order], names=[names[j] for j in order], max_features=max_features).plot(ax=ax)

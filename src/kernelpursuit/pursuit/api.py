@@ -249,13 +249,16 @@ def _pursuit(
     changed = run.fit.finish(n_kept)
     if changed:
         path = replace(path, refits={**path.refits, n_kept: changed})
+    limits = problem.limits
+    if settings.units is not None:
+        path, limits = path.in_units(settings.units), None if limits is None else limits * settings.units
     return Pursuit(
         path=problem.number_back(path),
         always=problem.always,
         measure=run.recorder.measure,
         atoms=problem.dictionary.take(path.used).free(),
         dense=not sp.issparse(problem.X),
-        limits=problem.limits,
+        limits=limits,
         n_kept=n_kept,
         reason=reason,
     )
@@ -304,6 +307,7 @@ def _run(
         truncate=settings.truncate,
         loss=settings.loss,
         seed=settings.seed,
+        units=settings.units,
     )
     check_system(settings, rule, problem)
     asked_for = max_atoms

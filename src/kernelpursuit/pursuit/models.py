@@ -7,7 +7,7 @@ before, and so on). The weights of a model start with those of the fixed columns
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -42,6 +42,10 @@ class Models(ABC):
     def factor(self, k: int) -> Factor | None:
         """The triangular factor of the model after k steps; None where its weights are no least-squares fit."""
         return None
+
+    def in_units(self, units: np.ndarray) -> Models:
+        """Return the models of targets that are so many times as large, one number for each target."""
+        raise ValueError(f"{type(self).__name__} models have no units of targets; fit with update='orthogonal'.")
 
 
 @dataclass
@@ -109,6 +113,11 @@ class Factored(Models):
     def members(self, k: int) -> np.ndarray:
         """Places of the atoms after k steps."""
         return self.factor(k).members
+
+    def in_units(self, units: np.ndarray) -> Factored:
+        """Return the models of targets that are so many times as large."""
+        drops = {step: replace(drop, b=drop.b * units) for step, drop in self.drops.items()}
+        return Factored(replace(self.last, b=self.last.b * units), self.n_fixed, drops)
 
     def weights(self, k: int) -> np.ndarray:
         """Solve `R_k w = b_k`."""

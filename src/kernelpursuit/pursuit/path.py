@@ -47,6 +47,10 @@ class Script:
 class PursuitPath:
     """The path of a pursuit: arrays with one entry for the model after k = 0, 1, ..., n_steps steps.
 
+    Several targets are fitted in units of their standard deviations where something was learned: criteria that sum over
+    them (`cost`, `residual_norm`, `loo`, `validation`, `cv`, `correlation`, `largest_target`, `noise_level`) are in
+    these units, and what belongs to one target, as its weights, is in its own.
+
     A step picks one atom. Where an atom cannot be picked again, the model after k steps has k atoms; under
     `update="stagewise"` and `"rescale"`, which may pick an atom again, it has at most k (see `size`).
 
@@ -243,6 +247,19 @@ class PursuitPath:
             return float(np.sqrt(self.loo.min()))
         variances = np.array([self.noise_variance(k).mean() for k in range(self.n_steps + 1)])
         return float(np.sqrt(np.nanmin(variances))) if np.isfinite(variances).any() else np.nan
+
+    def in_units(self, units: np.ndarray) -> PursuitPath:
+        """Return this path, of targets that were divided by these units, with models of the targets themselves.
+
+        What is known of every target alone is in its own units then; criteria that sum over targets stay as they are.
+        """
+        quantiles = None if self.loo_quantiles is None else self.loo_quantiles * units
+        return replace(
+            self,
+            models=self.models.in_units(units),
+            target_residual=self.target_residual * np.square(units),
+            loo_quantiles=quantiles,
+        )
 
     def with_validation(self, validation: np.ndarray, wrong: np.ndarray | None = None) -> PursuitPath:
         """Return this path with errors on held-out rows, and of classifiers the part of them in a wrong class."""

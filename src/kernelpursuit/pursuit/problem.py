@@ -17,6 +17,8 @@ from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
 # Beyond this size, or its inverse, sums of squares of the targets leave the range of float64.
 SMALLEST_TARGET = 1e-152
+# Weights are brought into this range, beyond which squares of their sums leave that of float64.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 # A sparse X of up to this many entries, zeros included (256 MB), is made dense if it has few features or few zeros.
 DENSE_UP_TO = 2**25
 FEW_FEATURES = 200
@@ -120,6 +122,7 @@ def pose(
     truncate: Any,
     loss: Loss | None,
     seed: int,
+    units: np.ndarray | None = None,
 ) -> Problem:
     """Turn the caller's arrays and parameters into a `Problem`."""
     _check_gamma_is_used(dictionary, gamma)
@@ -132,7 +135,10 @@ def pose(
         X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
         # Atoms see held-out rows as they see training rows.
         X_held = X_held.toarray() if sp.issparse(X_held) and not sp.issparse(X) else X_held
-        held_out = X_held, y_held, w_held
+        held_out = X_held, y_held if units is None else y_held / units[:, None], w_held
+    limits = None if truncate is None else _limits(truncate, y[(given > 0) & ~held])
+    if units is not None:
+        y, limits = y / units, None if limits is None else limits / units
     if held.any():
         held_out = X[held], y[held].T, given[held]
     used = np.where(held, 0.0, given)
@@ -170,7 +176,7 @@ def pose(
         always=None if always is None else always.resolve(X, gamma, counted),
         held_out=held_out,
         n_looked_at=n_looked_at,
-        limits=_limits(truncate, y_kept),
+        limits=limits,
     )
 
 
@@ -263,7 +269,7 @@ def as_targets(name: str, y: Any) -> np.ndarray:
 
 
 def check_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> np.ndarray:
-    """Return sample weights as an array: finite, none negative, not all zero."""
+    """Return sample weights as an array: finite, none negative, not all zero, and the largest in range of squares."""
     weights = as_floats(name, sample_weight).astype(np.float64, copy=False)
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
@@ -273,7 +279,18 @@ def check_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") 
         raise ValueError(f"{name} holds negative or non-finite values; give weights of at least 0.")
     if not weights.any():
         raise ValueError(f"{name} is zero for every row; give at least one row a positive weight.")
-    return weights
+    return _weights_in_range(weights)
+
+
+def _weights_in_range(weights: np.ndarray) -> np.ndarray:
+    """Weights whose squares and sums neither over- nor underflow: all of them times a constant, where need be.
+
+    None of them becomes zero, since that would leave its row out.
+    """
+    largest = float(weights.max())
+    wanted = min(max(largest, LEAST_WEIGHT), MOST_WEIGHT)
+    relative = weights if largest == wanted else weights / largest * wanted
+    return np.where(weights > 0, np.maximum(relative, LEAST_WEIGHT * min(wanted, 1.0)), 0.0)
 
 
 def _numbers_searched(whole: Dictionary, subset: np.ndarray | None, kept: np.ndarray, n_rows: int) -> np.ndarray | None:

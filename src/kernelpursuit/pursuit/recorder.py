@@ -111,8 +111,8 @@ class Recorder:
         self._target_residual = np.empty((max_steps + 1, fit.n_targets))
         weights = fit.sample_weights
         self._total_weight = float(weights.sum())
-        self._n_units = float(np.maximum(weights, 1.0).sum())
         self._counts = problem.counts
+        self._n_units = float((np.maximum(weights, 1.0) if self._counts is None else self._counts).sum())
         self._unit = 1.0 / np.maximum(weights if self._counts is None else self._counts, 1.0)
         self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
@@ -199,6 +199,8 @@ class Recorder:
         squares, dof, least, loo, spread = _native.criteria(
             self.fit.residual, leverage, weights, moved, shift, engine.n_threads
         )
+        if self._counts is not None:
+            least, loo, spread = self._criteria_by_counts(leverage, shift)
         error = np.sqrt(spread / max(self._n_units - 1.0, 1.0))
         known = least > INTERPOLATED
         return {
@@ -208,6 +210,17 @@ class Recorder:
             "loo_se": error / square if known else np.inf,
             "loo_quantiles": self._quantiles_of_errors(leverage, shift) if known and self._intervals else np.inf,
         }
+
+    def _criteria_by_counts(self, leverage: np.ndarray, shift: np.ndarray | None) -> tuple[float, float, float]:
+        """What `_native.criteria` says of leave-one-out errors, with counts in place of weights above one."""
+        left = 1.0 - self._unit * leverage
+        errors = self.fit.residual / np.maximum(left, INTERPOLATED)
+        if shift is not None:
+            errors = errors + shift
+        losses, share = np.square(errors).mean(axis=0), self.fit.sample_weights / self._total_weight
+        loo = float(losses.sum()) / self._total_weight
+        spread = share @ np.square(losses / self.fit.sample_weights - loo)
+        return float(left.min()), loo, float(spread)
 
     def _quantiles_of_errors(self, leverage: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
         """Quantiles of the absolute errors of rows, each left out, shape (n_levels, n_targets).
@@ -222,7 +235,8 @@ class Recorder:
         order = np.argsort(errors, axis=1)
         out = np.empty((len(LEVELS), len(errors)))
         for target, (error, ascending) in enumerate(zip(errors, order)):
-            reached = np.cumsum(weights[ascending]) / (weights.sum() + 1.0)
+            # Of weights below one, which are no counts, one more row has the weight of the others.
+            reached = np.cumsum(weights[ascending]) / (weights.sum() + min(1.0, weights.mean()))
             place = np.minimum(np.searchsorted(reached, LEVELS), len(rows) - 1)
             out[:, target] = error[ascending[place]]
         return out

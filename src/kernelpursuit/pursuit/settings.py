@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.losses import Loss
 from kernelpursuit.updates import Orthogonal, Update
@@ -16,7 +18,8 @@ class Settings:
 
     They are checked where they are used. `truncate` is the largest absolute prediction, "auto" or None; `loss` is None
     for the squared one; `classes` says that targets are codes of classes, `intervals` that the path should know how far
-    rows, left out, are from their predictions.
+    rows, left out, are from their predictions; `units` are those in which several targets are fitted, so that none
+    counts for more than another.
     """
 
     dictionary: Dictionary
@@ -37,3 +40,4 @@ class Settings:
     loss: Loss | None = None
     classes: bool = False
     intervals: bool = True
+    units: np.ndarray | None = None

@@ -1,0 +1,175 @@
+"""Values that are taken for errors: alone, or a code for missing ones, and far from all others of their column.
+
+A heavy tail is no error. A value is only taken for one where a gap parts it from the others that is many times as wide
+as all of those together, so that the usual shapes of data (normal, lognormal, exponential, counts, rare events, t with
+three degrees of freedom) have none.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelpursuit.exceptions import GrossErrorWarning
+
+# The gap is this many times as wide as the range of the others; for a code of missing values, the second.
+GAP, GAP_OF_CODES = 12.0, 3.0
+# Numbers that are written for missing values.
+CODES = (-999.0, -9999.0, -99999.0, -999999.0, 999.0, 9999.0, 99999.0, 999999.0)
+# At most this fraction of a column is wild, or this many values; of codes, the third.
+FRACTION, FEW, FRACTION_OF_CODES = 0.01, 3, 0.5
+# The logarithm of the odds against the heaviest of tails, of an index as the others have, reaching as far.
+LOG_ODDS = 8.0
+# The largest distances from the median that are taken for the tail: a fraction, and at least so many.
+TAIL, LEAST_TAIL = 0.2, 10
+# Fewer values, and fewer that differ, say nothing of what is usual.
+FEWEST, FEWEST_LEVELS = 20, 3
+# No kernel reaches as far as so many times the range of a feature.
+FAR = 1000.0
+# How many values a warning names.
+NAMED = 3
+
+
+def gross_errors(values: np.ndarray) -> np.ndarray:
+    """Mark the gross errors of one column, shape (n_rows,).
+
+    The range of the others leaves out as many of the smallest (for errors at the top) as could be errors themselves,
+    so that errors on both sides do not hide each other. Cost: a sort, where the extremes are far enough out for that.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    found = np.zeros(len(values), dtype=bool)
+    if len(values) < FEWEST:
+        return found
+    for code in {float(values.min()), float(values.max())}.intersection(CODES):
+        found |= _is_code(values, code)
+    rest = np.flatnonzero(~found)
+    if len(rest) < FEWEST or not _has_extremes(values[rest]):
+        return found
+    ordered = np.sort(values[rest])
+    top, bottom = _lowest_error(ordered), -_lowest_error(-ordered[::-1])
+    found[rest] = (values[rest] >= top) | (values[rest] <= bottom)
+    return found
+
+
+def _is_code(values: np.ndarray, code: float) -> np.ndarray:
+    """Mark a code of missing values, where it is far from all others."""
+    marked = values == code
+    others = values[~marked]
+    if marked.sum() > FRACTION_OF_CODES * len(values) or len(others) < FEWEST or others.max() == others.min():
+        return np.zeros_like(marked)
+    gap = min(abs(code - others.min()), abs(code - others.max()))
+    return marked if gap > GAP_OF_CODES * (others.max() - others.min()) else np.zeros_like(marked)
+
+
+def _has_extremes(values: np.ndarray) -> bool:
+    """Whether an extreme is so many standard deviations out as the few gross errors of a column must be."""
+    # In units of the largest, so that no square overflows.
+    relative = values / (np.abs(values).max() or 1.0)
+    few = _most_errors(len(values))
+    away = np.abs(relative - relative.mean()).max()
+    return bool(away > 0.5 * np.sqrt((len(values) - few) / few) * relative.std())
+
+
+def _most_errors(n_values: int) -> int:
+    return max(FEW, int(FRACTION * n_values))
+
+
+def _lowest_error(ordered: np.ndarray) -> float:
+    """The least of the gross errors at the top of ascending values; infinite where there are none."""
+    n, few = len(ordered), _most_errors(len(ordered))
+    # In halves, so that no difference overflows.
+    half = ordered / 2
+    below = half[n - few - 1 : n - 1]  # the largest that is left, if the m = few, ..., 1 largest are errors
+    is_gap = half[n - few :] - below > GAP * (below - half[few])
+    for place in n - few + np.flatnonzero(is_gap):
+        others = ordered[few:place]
+        if len(np.unique(others)) >= FEWEST_LEVELS and not _belongs_to_tail(ordered[place], others):
+            return float(ordered[place])
+    return np.inf
+
+
+def _belongs_to_tail(value: float, others: np.ndarray) -> bool:
+    """Whether a value is as far out as a heavy tail, with the index of the others, may reach.
+
+    Where the m largest distances from the median have a tail of `(d / d_0) ** (-1 / H)` beyond the least of them, d_0,
+    the mean of their `log(d / d_0)` is H (Hill's estimate), and the largest has one of about `H log m`.
+    """
+    middle = float(np.median(others))
+    # In units of the value, so that no difference overflows.
+    distances = np.abs(others / value - middle / value)
+    distances = np.sort(distances[distances > 0])
+    tail = distances[-max(LEAST_TAIL, int(TAIL * len(distances))) :]
+    if len(tail) < LEAST_TAIL:
+        return True
+    # Of few values, the estimate may be too small by so much.
+    index = float(np.log(tail / tail[0]).mean()) * (1.0 + 2.0 / np.sqrt(len(tail)))
+    return float(np.log(abs(1.0 - middle / value) / tail[0])) < index * (np.log(len(tail)) + LOG_ODDS)
+
+
+def gross_errors_of(X: np.ndarray) -> dict[int, np.ndarray]:
+    """By column of a dense array, the marks of its gross errors, for the columns that have some."""
+    marks = ((j, gross_errors(X[:, j])) for j in range(X.shape[1]))
+    return {j: marked for j, marked in marks if marked.any()}
+
+
+def tame_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | None) -> Any:
+    """Warn of the gross errors of features, and return rows in which they are no farther than any kernel reaches.
+
+    There they are as alone as where they were, but do not take the digits of the others when those are centred. `rows`
+    are the numbers that the caller has for the rows of X. Sparse rows stay as they are.
+    """
+    found = {} if sp.issparse(X) else gross_errors_of(X)
+    if found:
+        n_values = sum(int(marked.sum()) for marked in found.values())
+        places = [
+            f"{X[row, j]:g} in {_column(j, names)}, row {row if rows is None else rows[row]}"
+            for j, marked in found.items()
+            for row in np.flatnonzero(marked)[:NAMED]
+        ]
+        warnings.warn(
+            f"X holds {_count(n_values)} far from all others: {_some(places, n_values)}; features are standardised "
+            "without such values, but correct them, fill them in, or drop the rows.",
+            GrossErrorWarning,
+            stacklevel=2,
+        )
+        X = X.copy()
+    for j, marked in found.items():
+        usual = X[~marked, j]
+        reach = FAR * (usual.max() - usual.min())
+        X[:, j] = np.clip(X[:, j], usual.min() - reach, usual.max() + reach)
+    return X
+
+
+def wild_targets(y: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    """Mark the rows of which a target is a gross error, and warn of them; `y` of shape (n_rows, n_targets)."""
+    found = gross_errors_of(y)
+    wild = np.zeros(len(y), dtype=bool)
+    places = []
+    for j, marked in found.items():
+        wild |= marked
+        column = "" if y.shape[1] == 1 else f"target {j}, "
+        places += [f"{y[i, j]:g} in {column}row {i if rows is None else rows[i]}" for i in np.flatnonzero(marked)]
+    if places:
+        warnings.warn(
+            f"y holds {_count(len(places))} far from all others: {_some(places, len(places))}; such rows are left out "
+            "of the fit; correct or drop them, or use loss='huber', which bears them.",
+            GrossErrorWarning,
+            stacklevel=2,
+        )
+    return wild
+
+
+def _column(j: int, names: Sequence[str] | None) -> str:
+    return f"feature {j}" if names is None else f"feature {names[j]!r}"
+
+
+def _count(n_values: int) -> str:
+    return "a value" if n_values == 1 else f"{n_values} values"
+
+
+def _some(places: list[str], n_values: int) -> str:
+    return ", ".join(places[:NAMED]) + (", ..." if n_values > NAMED else "")

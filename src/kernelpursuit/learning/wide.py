@@ -1,0 +1,96 @@
+"""One scale for all features, where there are too many for one each: found by the loop itself, on sparse rows or dense.
+
+A scale for each of some thousand features costs as many derivatives, and rows are rarely enough to tell them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit.dictionary import KernelAtoms
+from kernelpursuit.kernels import Kernel
+from kernelpursuit.learning.atoms import ALL, Task
+from kernelpursuit.learning.sample import MOST_SCALES, Distinct, Standard
+from kernelpursuit.learning.scales import FIRST_ALPHA
+from kernelpursuit.pursuit import Settings, run_pursuit
+
+# Kernels are tried so many times as wide as rows are apart, and penalties of so many times the first.
+WIDTH_FACTORS, PENALTY_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0), (1e-2, 1.0, 1e2)
+# Rows of the sample, one half to pick atoms from and one to compare: at most, at least, and entries of them.
+MOST_ROWS, LEAST_ROWS, ENTRIES = 2000, 200, 2**23
+MOST_ATOMS, ROWS_AN_ATOM = 64, 4
+STREAM = 14
+
+
+def is_wide(X: Any) -> bool:
+    """Whether rows have more features than there can be scales."""
+    return X.shape[1] > MOST_SCALES
+
+
+def learn_common_scale(
+    X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task
+) -> tuple[Standard, np.ndarray, float]:
+    """Learn one scale for all features, standardised or as they are, and the penalty where that is not given.
+
+    Returns
+    -------
+    standard : Standard
+        Centre and spread of the features.
+    scales : array of shape (n_features,)
+        Scales of the standardised features: all the same, or each in proportion to the spread, which leaves features
+        as they are. Words of texts are better left so, measurements in several units are not.
+    alpha : float
+        The penalty.
+
+    Notes
+    -----
+    Atoms are picked on one half of a sample for every width, and the least error on the other half decides; ties go to
+    the wider kernel. Cost: 13 runs of the loop, each with a pass over half of the sample for every atom.
+    """
+    standard = Standard.of(X[distinct.first], distinct.weights)
+    shuffled = np.random.default_rng([task.seed, 0, STREAM]).permutation(len(distinct))
+    numbers = shuffled[: int(np.clip(ENTRIES // X.shape[1], LEAST_ROWS, MOST_ROWS))]
+    places = distinct.first[numbers]
+    Z, targets, weights = standard.apply(X[places]), y[places], distinct.weights[numbers]
+    if task.loss is not None:
+        task = replace(task, loss=task.loss.resolve(np.ascontiguousarray(targets.T), weights))
+    used = (standard.spread > 0).astype(np.float64)
+    raw = standard.spread / np.sqrt(np.mean(np.square(standard.spread[used > 0])))
+    alpha = FIRST_ALPHA if task.alpha is None else task.alpha
+    best, scales = np.inf, used
+    for shape in (used, raw):
+        for factor in WIDTH_FACTORS:
+            tried = shape * (factor * np.sqrt(0.5 / used.sum()))
+            error = _error(Z, targets, weights, tried, alpha, kernel, task)
+            if error < best:
+                best, scales = error, tried
+    if task.alpha is None:
+        errors = [_error(Z, targets, weights, scales, alpha * factor, kernel, task) for factor in PENALTY_FACTORS]
+        alpha *= PENALTY_FACTORS[int(np.argmin(errors))]
+    return standard, scales, alpha
+
+
+def _error(
+    Z: Any, y: np.ndarray, weights: np.ndarray, scales: np.ndarray, alpha: float, kernel: Kernel, task: Task
+) -> float:
+    """The least error on the second half of the rows, along a path of atoms that are picked on the first half."""
+    half = (len(y) + 1) // 2
+    settings = Settings(
+        dictionary=KernelAtoms(kernel.with_gamma(scales ** (1.0 / kernel.gamma_power))),
+        max_atoms=max(1, min(MOST_ATOMS, half // ROWS_AN_ATOM)),
+        seed=task.seed,
+        alpha=alpha,
+        fit_intercept=task.intercept,
+        memory_budget=task.memory_budget,
+        n_jobs=task.n_jobs,
+        loss=task.loss,
+        classes=task.classes,
+        intervals=False,
+    )
+    second = Z[half:], y[half:], weights[half:]
+    path = run_pursuit(Z[:half], y[:half], settings, ALL, weights[:half], held_out=second).path
+    assert path.validation is not None
+    return float(np.nanmin(path.validation))
