@@ -1,0 +1,88 @@
+"""Predictions outside the training data: back to the base of the model, and within the range of the targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+#: Values of the parameter `outside`.
+OPTIONS = ("auto", "return", "free")
+# Predictions leave the model where a row is outside by the first fraction of the range of a feature, and are back at
+# the base at the second. Nearer rows are frequent (the extremes of new rows), and smooth functions go on there.
+LEAVE, REACH = 0.25, 1.0
+# They may leave the range of the targets by this fraction of it.
+MARGIN = 0.5
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The box of the training rows, and the range of their targets.
+
+    The base of a model is what it is without atoms: the mean of the targets (the best constant, under other losses), or
+    the fit of the functions that are always in. Outside the box of the training rows, the prediction f(x) becomes
+    `base(x) + g (f(x) - base(x))`, with
+
+        e_j = how far x_j is below the least or above the largest training value, divided by their difference
+        e   = sqrt(sum_j e_j²)
+        g   = 1 up to e = 1/4, 0 from e = 1 on, and the cubic 1 - 3 t² + 2 t³, t = (e - 1/4) / (3/4), in between
+
+    Before that, its distance to the base is clipped to the range that the targets have, widened on either side by half
+    of it. Where nothing fades and nothing is clipped, predictions keep their bits.
+
+    features        numbers of the features that count: those whose scale is not 0
+    low, high       least and largest training value of each of them
+    floor, ceiling  the widened range of the targets less the base, shape (n_targets,)
+    """
+
+    features: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    floor: np.ndarray
+    ceiling: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, targets: np.ndarray, scales: np.ndarray | None) -> Outside:
+        """Measure training rows, and their targets less the base, shape (n_rows, n_targets).
+
+        Features of scale 0, and those that do not vary, do not count; without scales, all others do.
+        """
+        low, high = _column(X.min(axis=0)), _column(X.max(axis=0))
+        counts = high > low if scales is None else (high > low) & (scales > 0)
+        features = np.flatnonzero(counts)
+        least, most = targets.min(axis=0), targets.max(axis=0)
+        # Halves first: the range of very large targets is no float.
+        margin = 2 * MARGIN * (0.5 * most - 0.5 * least)
+        return cls(features, low[features], high[features], least - margin, most + margin)
+
+    def fade(self, X: Any) -> np.ndarray:
+        """How much of the atoms is left for each row: 1 inside the box, 0 far from it."""
+        values = X[:, self.features]
+        values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+        out = np.ones(len(values))
+        beyond = np.maximum(self.low - values, values - self.high)
+        (rows,) = np.nonzero((beyond > 0).any(axis=1))
+        excess = np.minimum(np.maximum(beyond[rows], 0.0) / (self.high - self.low), REACH)
+        e = np.clip((np.sqrt(np.square(excess).sum(axis=1)) - LEAVE) / (REACH - LEAVE), 0.0, 1.0)
+        out[rows] = 1.0 - e * e * (3.0 - 2.0 * e)
+        return out
+
+    def hold(self, values: np.ndarray, base: np.ndarray, fade: np.ndarray, *, clips: bool) -> np.ndarray:
+        """Predictions of shape (n_rows, n_targets), where `clips` within the range, and faded towards the base."""
+        if clips:
+            beside = values - base
+            held = np.clip(beside, self.floor, self.ceiling)
+            values = np.where(held == beside, values, base + held)
+        (rows,) = np.nonzero(fade < 1.0)
+        if len(rows):
+            values = values.copy()
+            values[rows] = base[rows] + fade[rows, None] * (values[rows] - base[rows])
+        return values
+
+
+def _column(extremes: Any) -> np.ndarray:
+    """Least or largest values of the columns as a plain array."""
+    dense = extremes.toarray() if sp.issparse(extremes) else extremes
+    return np.asarray(dense, dtype=np.float64).ravel()
