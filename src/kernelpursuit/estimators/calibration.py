@@ -99,7 +99,7 @@ class ErrorScale:
     quantiles: np.ndarray
     n_steps: int
 
-    def at(self, X: Any, f: np.ndarray, base: np.ndarray, fade: Any, n_threads: int) -> Doubt:
+    def at(self, X: Any, f: np.ndarray, base: np.ndarray, fade: Any, n_threads: int) -> Uncertainty:
         """What is known of the errors of rows with predictions f, around a base of the same shape.
 
         `fade` is what is left of the model outside the data, 1 for all of it.
@@ -111,25 +111,26 @@ class ErrorScale:
             columns = self.columns.values(X, f[:, target] / unit, knots, v, kernel)
             noise[:, target] = unit * np.exp(log_noise(columns))
         far = np.maximum(self.landmarks.far(v), 1.0 - np.square(fade))
-        return Doubt(noise, np.sqrt(far)[:, None], np.abs(f - base))
+        return Uncertainty(noise, np.sqrt(far)[:, None], np.abs(f - base))
 
     def half_width(self, coverage: float) -> np.ndarray:
         """Half the width of intervals in units of s, shape (n_targets,)."""
         return np.array([np.interp(coverage, LEVELS, column) for column in self.quantiles.T])
 
-    def intervals(self, at: Doubt, more: np.ndarray, coverage: float) -> np.ndarray:
+    def intervals(self, at: Uncertainty, more: np.ndarray, coverage: float) -> np.ndarray:
         """Half widths of intervals, `more` being what the errors of another model are larger by."""
         return self.half_width(coverage) * np.hypot(at.scale(self.spread), more)
 
-    def deviations(self, at: Doubt, sigma: np.ndarray, leverage: np.ndarray) -> np.ndarray:
+    def deviations(self, at: Uncertainty, sigma: np.ndarray, leverage: np.ndarray) -> np.ndarray:
         """Standard deviations, from that of the noise on average and the leverages of rows."""
         sigma = sigma * at.noise / np.where(self.typical > 0, self.typical, 1.0)
+        near = np.sqrt(1.0 - np.square(at.root_far))
         of_weights = np.minimum(sigma * np.sqrt(leverage)[:, None], np.maximum(sigma, self.deviation))
-        return np.hypot(np.hypot(sigma, of_weights), at.root_far * (self.deviation + at.beside))
+        return np.hypot(np.hypot(sigma, near * of_weights), at.root_far * np.hypot(self.deviation, at.beside))
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Uncertainty:
     """What is known of the errors of some rows: noise(x), the root of far(x), and `|f(x) - base(x)|`."""
 
     noise: np.ndarray
@@ -246,8 +247,8 @@ def calibrate(rows: Calibration, kernel: Any, n_steps: int, n_threads: int) -> E
         n_steps=n_steps,
     )
     # Rows at the edge of the data have a larger s than by their noise alone.
-    doubt = Doubt(noise * unit, np.sqrt(landmarks.far(v))[:, None], np.abs(rows.f - rows.base))
-    s = doubt.scale(scale.spread) / unit
+    uncertainty = Uncertainty(noise * unit, np.sqrt(landmarks.far(v))[:, None], np.abs(rows.f - rows.base))
+    s = uncertainty.scale(scale.spread) / unit
     found = np.column_stack([quantiles(column, weights, LEVELS) for column in (scores * noise / s).T])
     return replace(scale, quantiles=found)
 

@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.calibration import Calibration, Doubt, ErrorScale, calibrate, choose_rows, leave_one_out
+from kernelpursuit.estimators.calibration import (
+    Calibration,
+    Uncertainty,
+    ErrorScale,
+    calibrate,
+    choose_rows,
+    leave_one_out,
+)
 from kernelpursuit.estimators.checks import check_rows_and_targets, unchanged_by_failure
 from kernelpursuit.losses import as_loss
 from kernelpursuit.pursuit import check_weights, one_blas_thread, resolve_threads
@@ -316,10 +323,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         more = np.sqrt(np.fmax(now - then, 0.0)) * np.sqrt(np.fmax(now + then, 0.0))
         out = np.empty_like(mean)
         for rows, part in self._chunks(X, self._atoms):
-            out[rows] = scale.intervals(self._doubt(scale, part, mean[rows]), more, coverage)
+            out[rows] = scale.intervals(self._uncertainty(scale, part, mean[rows]), more, coverage)
         return out
 
-    def _doubt(self, scale: ErrorScale, part: Any, mean: np.ndarray) -> Doubt:
+    def _uncertainty(self, scale: ErrorScale, part: Any, mean: np.ndarray) -> Uncertainty:
         fade = 1.0 if self._outside is None else self._outside.fade(part)
         return scale.at(part, mean, self._base(part), fade, resolve_threads(self.n_jobs))
 
@@ -337,7 +344,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             if scale is None:
                 out[rows] = np.sqrt(np.outer(1.0 + leverage, np.square(sigma)))
             else:
-                out[rows] = scale.deviations(self._doubt(scale, part, mean[rows]), sigma, leverage)
+                out[rows] = scale.deviations(self._uncertainty(scale, part, mean[rows]), sigma, leverage)
         return out
 
     def _fixed_values(self, part: Any) -> np.ndarray:
