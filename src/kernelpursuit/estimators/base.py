@@ -183,9 +183,10 @@ class BaseKernelPursuit(BaseEstimator):
         self._dense = outcome.dense
         self._outside = None
         self._keep(outcome.n_kept, outcome.reason)
-        seen = without_held_out(self.stop, y, weights, seed, classes)
-        used = None if seen is None else np.flatnonzero(seen)
-        self._know_data(X if used is None else X[used], y if used is None else y[used], used, seen)
+        if learned is not None or self.outside == "return":
+            seen = without_held_out(self.stop, y, weights, seed, classes)
+            used = None if seen is None or seen.all() else np.flatnonzero(seen)
+            self._know_data(X if used is None else X[used], y if used is None else y[used], used, seen)
         return self
 
     def _know_data(self, X: Any, y: np.ndarray, used: np.ndarray | None, weights: np.ndarray | None) -> None:
@@ -344,7 +345,15 @@ class BaseKernelPursuit(BaseEstimator):
         """Scores of rows as they are outside the training data."""
         if self._outside is None:
             return values
-        return self._outside.hold(values, self._base(X), self._outside.fade(X), clips=self._scores_are_targets)
+        return self._outside.hold(values, self._base(X), self._fade(X), clips=self._scores_are_targets)
+
+    def _fade(self, X: Any) -> np.ndarray:
+        """What is left of the model at each row: 1 where the data are, 0 far outside."""
+        out = np.ones(X.shape[0])
+        if self._outside is not None:
+            for rows, part in self._chunks(X, self._atoms):
+                out[rows] = self._outside.fade(part)
+        return out
 
     @property
     def _scores_are_targets(self) -> bool:
@@ -374,7 +383,7 @@ class BaseKernelPursuit(BaseEstimator):
         always = None if self._always is None else self._values(X, self._always)
         outside, base, fade = self._outside, np.zeros(()), np.zeros(())
         if outside is not None:
-            base, fade = self._base(X), outside.fade(X)
+            base, fade = self._base(X), self._fade(X)
         for k in range(len(self.path_) + 1):
             fitted = values[self.path_.members(k)].T @ self.path_.coef(k) + self.path_.intercept(k)
             if always is not None:

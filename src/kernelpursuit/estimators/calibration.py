@@ -17,6 +17,8 @@ from kernelpursuit.pursuit.path import LEVELS
 CALIBRATION_ROWS = 2000
 # Most features that the size of errors may depend on by themselves, and places where it may bend with the prediction.
 FEATURES, KNOTS = 32, (0.1, 0.3, 0.5, 0.7, 0.9)
+# Most features that these are chosen from, and the spread, beside their size, of one that does not vary.
+LOOKED_AT, CONSTANT = 256, 1e-12
 # Scales are in units in which 90 % of normal errors are within this many of them.
 NORMAL, NINE_TENTHS = 1.645, np.array([0.9])
 # The range of targets goes from the first to the second of these quantiles.
@@ -41,11 +43,15 @@ class Columns:
     high: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, sizes: np.ndarray) -> Columns:
-        """Take features that vary, and of many, those that go with the size of errors most."""
-        X = _dense(X)
+    def of(cls, X: Any, sizes: np.ndarray, scales: np.ndarray) -> Columns:
+        """Take features that vary, and of many, those that go with the size of errors most.
+
+        Of very many, only those with the largest scales are looked at.
+        """
+        looked_at = np.sort(np.argsort(-scales, kind="stable")[:LOOKED_AT])
+        X = _dense(X if len(looked_at) == X.shape[1] else X[:, looked_at])
         center, spread = X.mean(axis=0), X.std(axis=0)
-        (varying,) = np.nonzero(spread > 1e-12 * np.abs(X).max(axis=0))
+        (varying,) = np.nonzero(spread > CONSTANT * np.abs(X).max(axis=0))
         if len(varying) > FEATURES:
             Z = (X[:, varying] - center[varying]) / spread[varying]
             log_size = np.log(np.maximum(sizes, 1e-3 * sizes.mean(axis=0))) if sizes.any() else sizes
@@ -53,7 +59,7 @@ class Columns:
             related = sum(np.abs(log_size.T @ part).max(axis=0) for part in (Z, np.abs(Z) - np.abs(Z).mean(axis=0)))
             varying = np.sort(varying[np.argsort(-related, kind="stable")[:FEATURES]])
         taken = X[:, varying]
-        return cls(varying, center[varying], spread[varying], taken.min(axis=0), taken.max(axis=0))
+        return cls(looked_at[varying], center[varying], spread[varying], taken.min(axis=0), taken.max(axis=0))
 
     def values(self, X: Any, f: np.ndarray, knots: np.ndarray, v: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         """Columns for the predictions f of one target, shape (n_rows, n_columns)."""
@@ -210,7 +216,7 @@ def _with_copies(X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.bincount(which, weights=weights)[which]
 
 
-def calibrate(rows: Calibration, kernel: Any, n_steps: int, n_threads: int) -> ErrorScale:
+def calibrate(rows: Calibration, kernel: Any, scales: np.ndarray, n_steps: int, n_threads: int) -> ErrorScale:
     """Make a scale of errors, and the quantiles in units of it.
 
     Scales are in units in which 90 % of the calibration rows have errors below 1.645 of them.
@@ -221,7 +227,7 @@ def calibrate(rows: Calibration, kernel: Any, n_steps: int, n_threads: int) -> E
     unit = weights @ np.abs(rows.errors) / weights.sum()
     unit[unit == 0] = 1.0
     errors, f = np.abs(rows.errors) / unit, rows.f / unit
-    columns, knots = Columns.of(rows.X, errors), np.quantile(f, KNOTS, axis=0).T
+    columns, knots = Columns.of(rows.X, errors, scales), np.quantile(f, KNOTS, axis=0).T
     log_noise, noise, scores = [], np.empty_like(errors), np.empty_like(errors)
     for target in range(len(unit)):
         given = columns.values(rows.X, f[:, target], knots[target], v, values)

@@ -14,8 +14,8 @@ from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.calibration import (
     Calibration,
-    Uncertainty,
     ErrorScale,
+    Uncertainty,
     calibrate,
     choose_rows,
     leave_one_out,
@@ -205,17 +205,17 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             if loss.kind != "real":
                 raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
             self._y_ndim = y.ndim
+            self._error_scale = None
             return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)
 
     def _know_data(self, X: Any, y: np.ndarray, used: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Find the scale of errors where atoms were learned under the squared loss."""
         super()._know_data(X, y, used, weights)
         learned = self._settled.learned
-        self._error_scale = None
         if learned is None or self._measure.loss is not None:
             return
         # As the loop took them, in whatever units that is.
-        given = np.ones(len(y)) if weights is None or used is None else weights[used]
+        given = np.ones(len(y)) if weights is None else weights if used is None else weights[used]
         given = given * (self.path_.total_weight / given.sum())
         held_back = learned.held_back
         if held_back is not None and used is not None:
@@ -235,7 +235,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
                 errors=leave_one_out(X, y, given, rows, f, R, values),
             )
             n_threads = resolve_threads(self.n_jobs)
-            self._error_scale = calibrate(calibration, learned.kernel, self._n_steps, n_threads)
+            self._error_scale = calibrate(calibration, learned.kernel, learned.scales, self._n_steps, n_threads)
 
     def predict(self, X: Any, return_std: bool = False, interval: float | None = None) -> Any:
         """Predict targets.
@@ -327,8 +327,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         return out
 
     def _uncertainty(self, scale: ErrorScale, part: Any, mean: np.ndarray) -> Uncertainty:
-        fade = 1.0 if self._outside is None else self._outside.fade(part)
-        return scale.at(part, mean, self._base(part), fade, resolve_threads(self.n_jobs))
+        return scale.at(part, mean, self._base(part), self._fade(part), resolve_threads(self.n_jobs))
 
     def _deviations(self, X: Any, mean: np.ndarray) -> np.ndarray:
         """Standard deviations, shape (n_rows, n_targets)."""
