@@ -13,7 +13,7 @@ from PIL import Image
 
 HERE = Path(__file__).parent
 #: What is no example of the gallery.
-OTHERS = {"demo", "gallery", "picture"}
+OTHERS = {"demo", "gallery", "intervals", "picture"}
 
 
 def main(folder: str | Path = HERE.parent / "docs" / "images" / "gallery") -> None:

@@ -12,7 +12,9 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 GALLERY = EXAMPLES.parent / "docs" / "images" / "gallery"
-NAMES = sorted({path.stem for path in EXAMPLES.glob("*.py")} - {"demo", "gallery", "picture"})
+#: Shown on a page of its own, and not in the gallery.
+ELSEWHERE = ("intervals",)
+NAMES = sorted({path.stem for path in EXAMPLES.glob("*.py")} - {"demo", "gallery", "picture", *ELSEWHERE})
 
 
 def widths_help(found):
@@ -90,7 +92,16 @@ def losses_fit_their_targets(found):
     assert found["huber"] < 0.3 * found["squared"]
 
 
+def intervals_follow_the_noise(found):
+    assert found["quiet"] == pytest.approx(0.9, abs=0.06)
+    assert found["loud"] == pytest.approx(0.9, abs=0.06)
+    assert found["quiet, one width"] > 0.99
+    assert found["loud, one width"] < 0.8
+    assert 1.0 < found["std far away, of that of the targets"] < 1.5
+
+
 CLAIMS = {
+    "intervals": intervals_follow_the_noise,
     "counts_and_quantiles": losses_fit_their_targets,
     "functions_beside_kernels": the_right_functions_are_picked,
     "graphs": few_graphs_are_needed,
@@ -112,13 +123,13 @@ def _scratch(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     before = set(sys.modules)
     yield
-    for name in {*NAMES, "picture"} - before:
+    for name in {*NAMES, *ELSEWHERE, "picture"} - before:
         sys.modules.pop(name, None)
     plt.close("all")
     matplotlib.use("Agg")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *ELSEWHERE])
 def test_example(name, tmp_path, capsys):
     found = importlib.import_module(name).main(tmp_path / "pictures")
     [picture] = (tmp_path / "pictures").iterdir()

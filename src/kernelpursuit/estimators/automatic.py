@@ -83,7 +83,7 @@ def settle(
     if learned is None and obstacle is None and (learns_gamma or refine is True):
         assert kernels is not None
         task = _task(estimator, loss, classes, seed)
-        seen = _without_held_out(estimator.stop, y, weights, seed, classes)
+        seen = without_held_out(estimator.stop, y, weights, seed, classes)
         learned = _learn(estimator, X, y, seen, kernels, task, atoms=picks_atoms, refine=refine)
     has_atoms = learned is not None and learned.atoms is not None
     dictionary: Dictionary
@@ -102,7 +102,7 @@ def settle(
     return Settled(dictionary, gamma, alpha, max_atoms, rule, learned)
 
 
-def _without_held_out(
+def without_held_out(
     stop: Any, y: np.ndarray, weights: np.ndarray | None, seed: int, classes: bool
 ) -> np.ndarray | None:
     """Weights for learning: nothing of the rows that a rule holds out, which must not see them either."""

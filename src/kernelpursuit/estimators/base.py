@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._validate import check_flag
+from kernelpursuit._validate import check_flag, check_option
 from kernelpursuit.dictionary import Dictionary, Precomputed
-from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, learns, settle
+from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, learns, settle, without_held_out
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
@@ -23,6 +24,7 @@ from kernelpursuit.estimators.checks import (
     one_sentence,
     same_settings,
 )
+from kernelpursuit.estimators.outside import OPTIONS, Outside, widened_range
 from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, observe
 from kernelpursuit.losses import Loss
@@ -62,6 +64,7 @@ class BaseKernelPursuit(BaseEstimator):
     _fitted_on: dict[str, Any]
     _dense: bool
     _limits: np.ndarray | None
+    _outside: Outside | None
     _n_steps: int
     _settled: Settled
     _asked_for: dict[str, Any]
@@ -89,6 +92,7 @@ class BaseKernelPursuit(BaseEstimator):
         loss: Any = "squared",
         refine: Any = "auto",
         trend: Any = "auto",
+        outside: str = "auto",
         fit_intercept: bool = True,
         truncate: Any = None,
         memory_budget: int | None = None,
@@ -110,6 +114,7 @@ class BaseKernelPursuit(BaseEstimator):
         self.loss = loss
         self.refine = refine
         self.trend = trend
+        self.outside = outside
         self.fit_intercept = fit_intercept
         self.truncate = truncate
         self.memory_budget = memory_budget
@@ -126,6 +131,7 @@ class BaseKernelPursuit(BaseEstimator):
         `y` are the targets of shape (n_rows, n_targets), or where `classes` is true, their codes.
         """
         update = as_update(self.update)
+        check_option("outside", self.outside, OPTIONS)
         fitted_on = self._fitted_with(X, y, weights, None if is_word(self.stop, "auto") else as_rule(self.stop))
         extend, seed, before = None, check_seed(self.random_state), None
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
@@ -150,6 +156,8 @@ class BaseKernelPursuit(BaseEstimator):
             before=before,
         )
         rule, learned = settled.rule, settled.learned
+        if self.outside == "return" and isinstance(settled.dictionary, Precomputed):
+            raise ValueError("outside='return' does not go with kernel='precomputed'; leave outside at 'auto'.")
         settings = Settings(
             dictionary=settled.dictionary,
             gamma=settled.gamma,
@@ -193,7 +201,12 @@ class BaseKernelPursuit(BaseEstimator):
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
         self._dense = outcome.dense
+        self._outside = None
         self._keep(outcome.n_kept, outcome.reason)
+        if learned is not None or self.outside == "return":
+            kept = without_held_out(self.stop, y, weights, seed, classes)
+            used = None if kept is None or kept.all() else np.flatnonzero(kept)
+            self._know_data(X if used is None else X[used], y if used is None else y[used], used, kept)
         if learned is not None and is_word(self.stop, "auto"):
             warn_if_constant(type(self).__name__, self.path_, self._n_steps, has_trend=learned.trend is not None)
         return self
@@ -213,6 +226,18 @@ class BaseKernelPursuit(BaseEstimator):
             bears_outliers=classes or (loss is not None and loss.is_for_outliers),
             names=getattr(self, "feature_names_in_", None),
         )
+
+    def _know_data(self, X: Any, y: np.ndarray, used: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Remember of the training rows what predictions elsewhere need.
+
+        `used` are the numbers of these rows among all that were given, None for all; `weights` are those of all.
+        """
+        learned = self._settled.learned
+        if self.outside == "return" or (self.outside == "auto" and learned is not None):
+            targets = y - self._base(X) if self._scores_are_targets else y
+            self._outside = Outside.of(X, targets, None if learned is None else learned.scales)
+            if learned is not None and learned.trend is not None and is_word(self.trend, "auto"):
+                self._outside = replace(self._outside, limits=widened_range(y))
 
     def _atoms_asked_for(self) -> dict[str, Any]:
         """What decides how many atoms are learned: where the rule is "auto", no more than lower the error."""
@@ -352,7 +377,34 @@ class BaseKernelPursuit(BaseEstimator):
             out[rows] = self._atoms.matvec(self._atoms.rows(part), coef, n_threads) if self.n_atoms_ else 0.0
             if self._always is not None:
                 out[rows] += self._always.matvec(self._always.rows(part), fixed, n_threads)
-        return self._truncated(out + np.atleast_1d(self.intercept_))
+        return self._truncated(self._near_base(out + np.atleast_1d(self.intercept_), X))
+
+    def _base(self, X: Any) -> np.ndarray:
+        """Values of the model without atoms, to which predictions return: a constant, and what is always in."""
+        constant = np.broadcast_to(self.path_.intercept(0), (X.shape[0], self.path_.n_targets))
+        return (
+            constant if self._always is None else constant + self._values(X, self._always).T @ self.path_.fixed_coef(0)
+        )
+
+    def _near_base(self, values: np.ndarray, X: Any) -> np.ndarray:
+        """Scores of rows as they are outside the training data."""
+        if self._outside is None:
+            return values
+        return self._outside.hold(values, self._base(X), self._fade(X), clips=self._scores_are_targets)
+
+    def _fade(self, X: Any) -> np.ndarray:
+        """What is left of the model at each row: 1 where the data are, 0 far outside."""
+        out = np.ones(X.shape[0])
+        if self._outside is not None:
+            for rows, part in self._chunks(X, self._atoms):
+                out[rows] = self._outside.fade(part)
+        return out
+
+    @property
+    def _scores_are_targets(self) -> bool:
+        """Whether scores are in the units of the targets: not for classes, nor where a loss has another mean."""
+        measure = self._measure
+        return not measure.classes and (measure.loss is None or type(measure.loss).mean is Loss.mean)
 
     def _truncated(self, values: np.ndarray) -> np.ndarray:
         """Values kept within the limits that `truncate` set."""
@@ -374,8 +426,13 @@ class BaseKernelPursuit(BaseEstimator):
         """Values of the models after 0, 1, ... steps, along the whole path, shape (n_rows, n_targets) each."""
         values = self._values(X, self._path_atoms)
         always = None if self._always is None else self._values(X, self._always)
+        outside, base, fade = self._outside, np.zeros(()), np.zeros(())
+        if outside is not None:
+            base, fade = self._base(X), self._fade(X)
         for k in range(len(self.path_) + 1):
             fitted = values[self.path_.members(k)].T @ self.path_.coef(k) + self.path_.intercept(k)
             if always is not None:
                 fitted += always.T @ self.path_.fixed_coef(k)
+            if outside is not None:
+                fitted = outside.hold(fitted, base, fade, clips=self._scores_are_targets)
             yield self._truncated(fitted)

@@ -19,6 +19,7 @@ from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.estimators.automatic import Settled, chosen_rule, settle
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.outside import OPTIONS
 from kernelpursuit.estimators.probabilities import agreeing
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.pursuit import as_fitted_loss, check_weights
@@ -59,6 +60,9 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, by which the weights of their rows are multiplied; "balanced" gives all classes the same
         sum.
+    outside : {"auto", "return", "free"}, default="auto"
+        What scores are outside the training rows, as for `KernelPursuitRegressor`: with "return" they go back to the
+        best constant, and so probabilities to the shares of the classes. They are not clipped.
     fit_intercept : bool, default=True
         Whether to fit a constant. With `loss="doom2"` there is none in any case: that loss falls forever, and a
         constant would run away to the larger class.
@@ -143,6 +147,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         loss: Any = "log",
         refine: Any = "auto",
         trend: Any = "auto",
+        outside: str = "auto",
         multi_class: str = "shared",
         class_weight: Any = None,
         fit_intercept: bool = True,
@@ -166,6 +171,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             loss=loss,
             refine=refine,
             trend=trend,
+            outside=outside,
             fit_intercept=fit_intercept,
             memory_budget=memory_budget,
             warm_start=warm_start,
@@ -308,6 +314,8 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         self._rows_seen = seen.rows
         settled = self._settle_for_all(X, labels, weights)
         self._refuse_given_rows(settled.rule)
+        given = check_option("outside", self.outside, OPTIONS)
+        returns = given == "return" or (given == "auto" and settled.learned is not None)
         self.estimators_ = []
         for label in self.classes_:
             params = {
@@ -321,6 +329,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
                 "stop": settled.rule,
                 "refine": False,
                 "trend": None,
+                "outside": "return" if returns else "free",
             }
             one = type(self)(**params)
             one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])

@@ -12,9 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.estimators.calibration import (
+    Calibration,
+    ErrorScale,
+    Uncertainty,
+    calibrate,
+    choose_rows,
+    leave_one_out,
+)
 from kernelpursuit.estimators.checks import check_rows_and_targets, unchanged_by_failure
 from kernelpursuit.losses import as_loss
-from kernelpursuit.pursuit import check_weights
+from kernelpursuit.pursuit import check_weights, one_blas_thread, resolve_threads
 
 
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
@@ -77,6 +85,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Whether atoms are moved after they were picked: their centres, one width for each, and the feature scales, by
         the gradient of the cost on samples of the rows, for as long as rows that are held back gain from it. "auto"
         tries that with `gamma="learn"` from 5,000 rows on, below which it was measured not to pay.
+    outside : {"auto", "return", "free"}, default="auto"
+        What predictions are outside the training rows. With "return" they go back to the mean of the targets (or to
+        the fit of functions that are always in): the model counts in full up to a quarter of the range of a feature
+        beyond its least and largest training value, less and less from there, and not at all from one range on. No
+        prediction leaves the range of the training targets by more than half of it. With "free" predictions are those
+        of the model everywhere. "auto" is "return" where something was learned, and else "free".
     fit_intercept : bool, default=True
         Whether to fit a constant.
     truncate : float, "auto" or None, default=None
@@ -163,6 +177,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     5
     """
 
+    _error_scale: ErrorScale | None = None
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
         """Fit the model.
 
@@ -189,9 +205,39 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             if loss.kind != "real":
                 raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
             self._y_ndim = y.ndim
+            self._error_scale = None
             return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def _know_data(self, X: Any, y: np.ndarray, used: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Find the scale of errors where atoms were learned under the squared loss."""
+        super()._know_data(X, y, used, weights)
+        learned = self._settled.learned
+        if learned is None or self._measure.loss is not None:
+            return
+        # As the loop took them, in whatever units that is.
+        given = np.ones(len(y)) if weights is None else weights if used is None else weights[used]
+        given = given * (self.path_.total_weight / given.sum())
+        held_back = learned.held_back
+        if held_back is not None and used is not None:
+            held_back = held_back[used]
+        rows, n_unseen = choose_rows(len(y), held_back)
+        with one_blas_thread():
+            part = X[rows]
+            f, R = self._decision(part), self.path_.factor(self._n_steps).R
+            values = np.vstack([self._fixed_values(part), self._values(part, self._atoms)])
+            calibration = Calibration(
+                X=part,
+                y=y[rows],
+                weights=given[rows] / given[rows].mean(),
+                n_unseen=n_unseen,
+                f=f,
+                base=self._base(part),
+                errors=leave_one_out(X, y, given, rows, f, R, values),
+            )
+            n_threads = resolve_threads(self.n_jobs)
+            self._error_scale = calibrate(calibration, learned.kernel, learned.scales, self._n_steps, n_threads)
+
+    def predict(self, X: Any, return_std: bool = False, interval: float | None = None) -> Any:
         """Predict targets.
 
         Parameters
@@ -200,60 +246,107 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             Rows; with `kernel="precomputed"`, all columns or just the picked ones, in the order of `center_indices_`.
         return_std : bool, default=False
             Whether to return standard deviations of the predictions as well.
+        interval : float, optional
+            The fraction of new targets that intervals should hold, to return these as well; see `predict_interval`.
+            As a parameter of `predict` it passes through a `Pipeline`.
 
         Returns
         -------
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Predictions; float32 for float32 rows.
         std : array of the same shape
-            Only with `return_std`, and only where weights are refitted:
+            Only with `return_std`, and only where weights are refitted. Where nothing was learned, it is
             `sigma sqrt(1 + phi(x)' (D'D + L)^{-1} phi(x))`, where phi(x) holds the intercept and the atoms at x and
-            `sigma² = RSS / (n - dof)`. It is the standard deviation of a new observation at x in the Bayesian linear
-            model of the kept atoms with noise sigma, and takes their choice as given.
+            `sigma² = RSS / (n - dof)`: the standard deviation of a new observation at x in the Bayesian linear
+            model of the kept atoms with noise sigma, which takes their choice as given. Where something was learned,
+            sigma follows the size of errors at x, and far from the training rows the standard deviation of the targets
+            is added in squares.
+        lower, upper : arrays of the same shape
+            Only with `interval`: `predict(X, interval=0.9)` returns `(y, lower, upper)`, and with `return_std=True` as
+            well, `(y, std, lower, upper)`.
         """
         check_is_fitted(self)
+        coverage = None if interval is None else self._check_coverage("interval", interval)
         X = self._check_rows(X, self.n_atoms_)
-        mean = self._shaped(self._mean(self._decision(X)), X)
-        if not return_std:
-            return mean
-        R = self.path_.factor(self._n_steps).R
-        spread, path = np.ones(X.shape[0]), self.path_
-        # Weights below one are no counts: the noise is that of a row of mean weight.
-        weight = path.total_weight / path.n_units
-        for rows, part in self._chunks(X, self._atoms):
-            if len(R):
-                values = np.vstack([self._fixed_values(part), self._block(part, self._atoms)])
-                directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False)
-                spread[rows] += weight * np.einsum("ij,ij->j", directions, directions)
-        std = np.sqrt(np.outer(spread, self.path_.noise_variance(self._n_steps)))
-        return mean, self._shaped(std, X)
+        scores = self._decision(X)
+        mean = self._mean(scores)
+        out = [mean]
+        if return_std:
+            out.append(self._deviations(X, mean))
+        if coverage is not None:
+            half = self._half_widths(X, mean, coverage)
+            out += [mean - half, mean + half]
+        shaped = tuple(self._shaped(values, X) for values in out)
+        return shaped if len(shaped) > 1 else shaped[0]
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-        """Predict intervals that hold a given part of new targets.
+        """Predict intervals that hold a given fraction of new targets.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
             Rows, as for `predict`.
         coverage : float, default=0.9
-            The part of targets that intervals should hold, between 0 and 1.
+            The fraction of targets that intervals should hold, between 0 and 1.
 
         Returns
         -------
         lower, upper : arrays of shape (n_samples,) or (n_samples, n_targets)
-            The prediction less and plus the quantile of the absolute errors that training rows have, each left out:
-            conformal intervals, of one width for all rows. No refit is needed. Where atoms were learned from 500
-            rows or more, the errors are of rows that no atom was picked from; else those of all rows, whose choice of
-            atoms makes them smaller than they should be where rows are few.
+            Conformal intervals from the errors that training rows have, each left out; no refit is needed. Where
+            something was learned they are the prediction less and plus `q s(x)`: s(x) is a scale of the error at x, and
+            q the quantile of the errors in units of it. They are wider where errors are larger, and far from the
+            training rows. Else they have one width, the quantile of the errors themselves; without bound where a
+            training row is interpolated, so that nothing is left to say what its error would be.
         """
         check_is_fitted(self)
-        part = check_number("coverage", coverage, low=0, strict=True)
-        if part >= 1:
-            raise ValueError(f"coverage={coverage!r} is not usable; give a number above 0 and below 1.")
-        half = self.path_.half_width(self._n_steps, part)
+        fraction = self._check_coverage("coverage", coverage)
+        self.path_.half_width(self._n_steps, fraction)
         X = self._check_rows(X, self.n_atoms_)
         mean = self._mean(self._decision(X))
+        half = self._half_widths(X, mean, fraction)
         return self._shaped(mean - half, X), self._shaped(mean + half, X)
+
+    @staticmethod
+    def _check_coverage(name: str, coverage: Any) -> float:
+        fraction: float = check_number(name, coverage, low=0, strict=True)
+        if fraction >= 1:
+            raise ValueError(f"{name}={coverage!r} is not usable; give a number above 0 and below 1.")
+        return fraction
+
+    def _half_widths(self, X: Any, mean: np.ndarray, coverage: float) -> np.ndarray:
+        """Half the widths of intervals, shape (n_rows, n_targets) or (n_targets,)."""
+        scale, k = self._error_scale, self._n_steps
+        if scale is None:
+            return self.path_.half_width(k, coverage)
+        # A model of another size has the scale of the one that was kept, and what its noise is larger by.
+        now, then = (np.sqrt(self.path_.noise_variance(size)) for size in (k, scale.n_steps))
+        more = np.sqrt(np.fmax(now - then, 0.0)) * np.sqrt(np.fmax(now + then, 0.0))
+        out = np.empty_like(mean)
+        for rows, part in self._chunks(X, self._atoms):
+            out[rows] = scale.intervals(self._uncertainty(scale, part, mean[rows]), more, coverage)
+        return out
+
+    def _uncertainty(self, scale: ErrorScale, part: Any, mean: np.ndarray) -> Uncertainty:
+        return scale.at(part, mean, self._base(part), self._fade(part), resolve_threads(self.n_jobs))
+
+    def _deviations(self, X: Any, mean: np.ndarray) -> np.ndarray:
+        """Standard deviations, shape (n_rows, n_targets)."""
+        R, scale = self.path_.factor(self._n_steps).R, self._error_scale
+        sigma = np.sqrt(self.path_.noise_variance(self._n_steps))
+        # Weights below one are no counts: the noise is that of a row of mean weight.
+        weight = self.path_.total_weight / self.path_.n_units
+        out = np.empty_like(mean)
+        for rows, part in self._chunks(X, self._atoms):
+            leverage = np.zeros(part.shape[0])
+            if len(R):
+                values = np.vstack([self._fixed_values(part), self._block(part, self._atoms)])
+                directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False)
+                leverage += weight * np.einsum("ij,ij->j", directions, directions)
+            if scale is None:
+                out[rows] = np.sqrt(np.outer(1.0 + leverage, np.square(sigma)))
+            else:
+                out[rows] = scale.deviations(self._uncertainty(scale, part, mean[rows]), sigma, leverage)
+        return out
 
     def _fixed_values(self, part: Any) -> np.ndarray:
         """Values of what every model has: the constant, then the functions that are always in."""
@@ -269,8 +362,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
 
     def _mean(self, scores: np.ndarray) -> np.ndarray:
         """What scores predict, shape (n_rows, n_targets)."""
-        loss = self._measure.loss
-        return scores if loss is None else loss.mean(scores.T).T
+        loss, outside = self._measure.loss, self._outside
+        if loss is None:
+            return scores
+        mean = loss.mean(scores.T).T
+        # Scores in other units than the targets have not been clipped.
+        return mean if outside is None or self._scores_are_targets else np.minimum(mean, outside.ceiling)
 
     def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
         """One dimension for one target; float32 for float32 rows."""

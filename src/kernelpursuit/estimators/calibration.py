@@ -1,0 +1,283 @@
+"""How wrong predictions are at a row: errors of training rows, each left out, made a scale that depends on the row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import solve_triangular
+
+from kernelpursuit.estimators.landmarks import Landmarks
+from kernelpursuit.estimators.noise import LogScale, fit_log_scale
+from kernelpursuit.pursuit.path import LEVELS
+
+# Most rows whose leave-one-out errors are looked at.
+CALIBRATION_ROWS = 2000
+# Most features that the size of errors may depend on by themselves, and places where it may bend with the prediction.
+FEATURES, KNOTS = 32, (0.1, 0.3, 0.5, 0.7, 0.9)
+# Most features that these are chosen from, and the spread, beside their size, of one that does not vary.
+LOOKED_AT, CONSTANT = 256, 1e-12
+# Scales are in units in which 90 % of normal errors are within this many of them.
+NORMAL, NINE_TENTHS = 1.645, np.array([0.9])
+# The range of targets goes from the first to the second of these quantiles.
+NEARLY_ALL = np.array([0.01, 0.99])
+# A leverage this close to one leaves nothing of the row for the others to say.
+INTERPOLATED = 1e-10
+# Below this, rows are as near to landmarks as makes no difference.
+NEAREST = 1e-3
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the size of errors may depend on: some features, the prediction, how near the data are, kernel values.
+
+    features, center, spread, low, high   of the features; rows are taken into the range of the training rows
+    """
+
+    features: np.ndarray
+    center: np.ndarray
+    spread: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, sizes: np.ndarray, scales: np.ndarray) -> Columns:
+        """Take features that vary, and of many, those that go with the size of errors most.
+
+        Of very many, only those with the largest scales are looked at.
+        """
+        looked_at = np.sort(np.argsort(-scales, kind="stable")[:LOOKED_AT])
+        X = _dense(X if len(looked_at) == X.shape[1] else X[:, looked_at])
+        center, spread = X.mean(axis=0), X.std(axis=0)
+        (varying,) = np.nonzero(spread > CONSTANT * np.abs(X).max(axis=0))
+        if len(varying) > FEATURES:
+            Z = (X[:, varying] - center[varying]) / spread[varying]
+            log_size = np.log(np.maximum(sizes, 1e-3 * sizes.mean(axis=0))) if sizes.any() else sizes
+            log_size = log_size - log_size.mean(axis=0)
+            related = sum(np.abs(log_size.T @ part).max(axis=0) for part in (Z, np.abs(Z) - np.abs(Z).mean(axis=0)))
+            varying = np.sort(varying[np.argsort(-related, kind="stable")[:FEATURES]])
+        taken = X[:, varying]
+        return cls(looked_at[varying], center[varying], spread[varying], taken.min(axis=0), taken.max(axis=0))
+
+    def values(self, X: Any, f: np.ndarray, knots: np.ndarray, v: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+        """Columns for the predictions f of one target, shape (n_rows, n_columns)."""
+        Z = (np.clip(_dense(X[:, self.features]), self.low, self.high) - self.center) / self.spread
+        hinges = np.maximum(f[:, None] - knots, 0.0)
+        return np.hstack([Z, np.abs(Z), f[:, None], hinges, np.log(v + NEAREST)[:, None], kernel.T])
+
+    def groups(self, n_landmarks: int) -> list[int]:
+        """Sizes of the two groups: what is above, and kernel values."""
+        return [2 * len(self.features) + len(KNOTS) + 2, n_landmarks]
+
+
+@dataclass(frozen=True)
+class ErrorScale:
+    """The scale of the error at any row, for each target, and quantiles of errors in units of it.
+
+        s(x)² = noise(x)² + far(x) (spread + |f(x) - base(x)| / 1.645)²
+
+    noise(x) is the size of leave-one-out errors as a function of the row, and far(x) goes from 0 near the training
+    rows to 1 where the model knows nothing. There, intervals of 90 % hold all that is within one range of the targets
+    around the base, wherever the prediction has gone.
+
+    columns      what the noise depends on
+    log_noise    how it does, one for each target
+    knots        of the prediction, shape (n_targets, n_knots)
+    landmarks    training rows that say how far a row is from all
+    unit         of each target, shape (n_targets,): what log_noise and knots are in
+    spread       of the targets around the base, in units of s
+    deviation    their standard deviation
+    typical      root mean square of noise(x) over the calibration rows
+    quantiles    of absolute leave-one-out errors over s, shape (n_levels, n_targets)
+    n_steps      number of steps of the model that it was made for
+    """
+
+    columns: Columns
+    log_noise: list[LogScale]
+    knots: np.ndarray
+    landmarks: Landmarks
+    unit: np.ndarray
+    spread: np.ndarray
+    deviation: np.ndarray
+    typical: np.ndarray
+    quantiles: np.ndarray
+    n_steps: int
+
+    def at(self, X: Any, f: np.ndarray, base: np.ndarray, fade: Any, n_threads: int) -> Uncertainty:
+        """What is known of the errors of rows with predictions f, around a base of the same shape.
+
+        `fade` is what is left of the model outside the data, 1 for all of it.
+        """
+        kernel = self.landmarks.values(X, n_threads)
+        v = self.landmarks.unexplained(kernel)
+        noise = np.empty_like(f)
+        for target, (log_noise, knots, unit) in enumerate(zip(self.log_noise, self.knots, self.unit)):
+            columns = self.columns.values(X, f[:, target] / unit, knots, v, kernel)
+            noise[:, target] = unit * np.exp(log_noise(columns))
+        far = np.maximum(self.landmarks.far(v), 1.0 - np.square(fade))
+        return Uncertainty(noise, np.sqrt(far)[:, None], np.abs(f - base))
+
+    def half_width(self, coverage: float) -> np.ndarray:
+        """Half the width of intervals in units of s, shape (n_targets,)."""
+        return np.array([np.interp(coverage, LEVELS, column) for column in self.quantiles.T])
+
+    def intervals(self, at: Uncertainty, more: np.ndarray, coverage: float) -> np.ndarray:
+        """Half widths of intervals, `more` being what the errors of another model are larger by."""
+        return self.half_width(coverage) * np.hypot(at.scale(self.spread), more)
+
+    def deviations(self, at: Uncertainty, sigma: np.ndarray, leverage: np.ndarray) -> np.ndarray:
+        """Standard deviations, from that of the noise on average and the leverages of rows."""
+        sigma = sigma * at.noise / np.where(self.typical > 0, self.typical, 1.0)
+        near = np.sqrt(1.0 - np.square(at.root_far))
+        of_weights = np.minimum(sigma * np.sqrt(leverage)[:, None], np.maximum(sigma, self.deviation))
+        return np.hypot(np.hypot(sigma, near * of_weights), at.root_far * np.hypot(self.deviation, at.beside))
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What is known of the errors of some rows: noise(x), the root of far(x), and `|f(x) - base(x)|`."""
+
+    noise: np.ndarray
+    root_far: np.ndarray
+    beside: np.ndarray
+
+    def scale(self, spread: np.ndarray) -> np.ndarray:
+        """s(x), with this spread of the targets."""
+        return np.hypot(self.noise, self.root_far * (spread + self.beside / NORMAL))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Rows whose leave-one-out errors are looked at.
+
+    X, y, weights   the rows; weights have mean one
+    n_unseen        how many of them, the first, no atom was picked from; all where that is not known
+    f, base         predictions of the model, and of the one without atoms, shape (n_rows, n_targets)
+    errors          leave-one-out errors
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray
+    n_unseen: int
+    f: np.ndarray
+    base: np.ndarray
+    errors: np.ndarray
+
+
+def choose_rows(n_rows: int, held_back: np.ndarray | None) -> tuple[np.ndarray, int]:
+    """Numbers of the calibration rows, those that no atom was picked from first, and how many those are."""
+    if held_back is None or not held_back.any():
+        return _evenly(np.arange(n_rows), CALIBRATION_ROWS), min(n_rows, CALIBRATION_ROWS)
+    unseen = _evenly(np.flatnonzero(held_back), CALIBRATION_ROWS)
+    others = _evenly(np.flatnonzero(~held_back), CALIBRATION_ROWS - len(unseen))
+    return np.concatenate([unseen, others]), len(unseen)
+
+
+def _evenly(numbers: np.ndarray, at_most: int) -> np.ndarray:
+    return numbers[np.linspace(0, len(numbers) - 1, min(at_most, len(numbers))).astype(np.intp)]
+
+
+def leave_one_out(
+    X: Any, y: np.ndarray, weights: np.ndarray, rows: np.ndarray, f: np.ndarray, R: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Errors of some training rows when each is left out, with all its copies, shape (n_rows, n_targets).
+
+    With W for the weight of a row and its copies, the error is `(y - f) / (1 - W phi' (R'R)^-1 phi)`. Where nothing is
+    left of it, the distance to the mean of all targets stands for it.
+
+    Parameters
+    ----------
+    X, y, weights : all training rows, targets of shape (n_rows, n_targets), and weights as the fit took them
+    rows : numbers of some of them
+    f : predictions of these
+    R : triangular factor of the model
+    values : values of its columns on these rows, shape (n_columns, n_rows)
+    """
+    directions = solve_triangular(R, values, trans="T", check_finite=False) if len(R) else values
+    left = 1.0 - _with_copies(X, y, weights)[rows] * np.einsum("ij,ij->j", directions, directions)
+    known = (left > INTERPOLATED)[:, None]
+    nothing = y[rows] - weights @ y / weights.sum()
+    return np.where(known, (y[rows] - f) / np.where(known, left[:, None], 1.0), nothing)
+
+
+def _with_copies(X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weight of each row together with the rows that equal it, target and all; of sparse rows their own."""
+    if sp.issparse(X):
+        return weights
+    # Equal rows have equal numbers, and others, but for chance, do not.
+    numbers, generator = np.zeros(len(X)), np.random.default_rng(0)
+    for column in (*X.T, *y.T):
+        column = column.astype(np.float64)
+        numbers += column / (float(np.abs(column).max()) or 1.0) * generator.normal()
+    _, which = np.unique(numbers, return_inverse=True)
+    return np.bincount(which, weights=weights)[which]
+
+
+def calibrate(rows: Calibration, kernel: Any, scales: np.ndarray, n_steps: int, n_threads: int) -> ErrorScale:
+    """Make a scale of errors, and the quantiles in units of it.
+
+    Scales are in units in which 90 % of the calibration rows have errors below 1.645 of them.
+    """
+    weights = rows.weights
+    landmarks, v = Landmarks.of(kernel, rows.X, n_threads)
+    values = landmarks.values(rows.X, n_threads)
+    unit = weights @ np.abs(rows.errors) / weights.sum()
+    unit[unit == 0] = 1.0
+    errors, f = np.abs(rows.errors) / unit, rows.f / unit
+    columns, knots = Columns.of(rows.X, errors, scales), np.quantile(f, KNOTS, axis=0).T
+    log_noise, noise, scores = [], np.empty_like(errors), np.empty_like(errors)
+    for target in range(len(unit)):
+        given = columns.values(rows.X, f[:, target], knots[target], v, values)
+        fit, loo = fit_log_scale(given, errors[:, target], weights, columns.groups(len(values)))
+        score = _raised(errors[:, target] * np.exp(-loo), rows.n_unseen)
+        size = quantiles(score, weights, NINE_TENTHS)[0] / NORMAL or 1.0
+        log_noise.append(fit.times(size))
+        noise[:, target], scores[:, target] = size * np.exp(loo), score / size
+    beside = rows.y - rows.base
+    size = np.maximum(np.abs(beside).max(axis=0), np.finfo(float).tiny)
+    deviation = size * np.sqrt(weights @ np.square(beside / size) / weights.sum())
+    ends = np.array([quantiles(column, weights, NEARLY_ALL) for column in beside.T])
+    scale = ErrorScale(
+        columns=columns,
+        log_noise=log_noise,
+        knots=knots,
+        landmarks=landmarks,
+        unit=unit,
+        spread=np.maximum(deviation, (ends[:, 1] - ends[:, 0]) / NORMAL),
+        deviation=deviation,
+        typical=unit * np.sqrt(weights @ np.square(noise) / weights.sum()),
+        quantiles=np.zeros((len(LEVELS), len(unit))),
+        n_steps=n_steps,
+    )
+    # Rows at the edge of the data have a larger s than by their noise alone.
+    uncertainty = Uncertainty(noise * unit, np.sqrt(landmarks.far(v))[:, None], np.abs(rows.f - rows.base))
+    s = uncertainty.scale(scale.spread) / unit
+    found = np.column_stack([quantiles(column, weights, LEVELS) for column in (scores * noise / s).T])
+    return replace(scale, quantiles=found)
+
+
+def _raised(scores: np.ndarray, n_unseen: int) -> np.ndarray:
+    """Scores in which those of rows that atoms were picked from are as large as those of the others, the first.
+
+    The factor is that between their means, where it is above one, shrunk towards one by how uncertain it is.
+    """
+    unseen, others = scores[:n_unseen], scores[n_unseen:]
+    if not len(others) or not unseen.any() or not others.any():
+        return scores
+    larger = max(float(np.log(unseen.mean() / others.mean())), 0.0)
+    variance = sum(float(part.var()) / float(part.mean()) ** 2 / len(part) for part in (unseen, others))
+    return np.concatenate([unseen, others * np.exp(larger**3 / max(larger**2 + variance, 1e-300))])
+
+
+def quantiles(scores: np.ndarray, weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Quantiles of scores as in conformal prediction: the row to be predicted is one more, with a score above all."""
+    order = np.argsort(scores, kind="stable")
+    reached = np.cumsum(weights[order]) / (weights.sum() + 1.0)
+    return scores[order[np.minimum(np.searchsorted(reached, levels), len(scores) - 1)]]
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
