@@ -14,7 +14,7 @@ from kernelpursuit.dictionary import Dictionary, KernelAtoms, as_dictionary
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52, resolve_gamma
 from kernelpursuit.learning import Distinct, Learned, Task, learn, make_plan
 from kernelpursuit.losses import Loss
-from kernelpursuit.pursuit import held_out_rows
+from kernelpursuit.pursuit import Watch, held_out_rows
 from kernelpursuit.stopping import Loo, StoppingRule, as_rule
 from kernelpursuit.updates import Orthogonal, Update
 
@@ -65,12 +65,13 @@ def settle(
     seed: int,
     picks_atoms: bool = True,
     before: Learned | None = None,
+    watch: Watch | None = None,
 ) -> Settled:
     """Decide what an estimator's parameters leave open, by learning where that is asked for and possible.
 
     Learning is for the loop as it is by default; the systems of the papers go by what they are given. `before` is what
     an earlier fit of the same data and settings has learned. Where `picks_atoms` is false, scales and penalty are
-    learned, and no atoms.
+    learned, and no atoms. `watch` follows what is learned, stage by stage.
     """
     kernels, refine = _kernels(estimator.kernel), _check_refine(estimator.refine)
     learns_gamma = is_word(estimator.gamma, "learn")
@@ -81,7 +82,7 @@ def settle(
     learned = before
     if learned is None and obstacle is None and (learns_gamma or refine is True):
         assert kernels is not None
-        task = _task(estimator, loss, classes, seed)
+        task = _task(estimator, loss, classes, seed, watch or Watch())
         seen = _without_held_out(estimator.stop, y, weights, seed, classes)
         learned = _learn(estimator, X, y, seen, kernels, task, atoms=picks_atoms, refine=refine)
     has_atoms = learned is not None and learned.atoms is not None
@@ -175,7 +176,7 @@ def _given_alpha(estimator: Any, loss: Loss | None) -> float | None:
     return None if loss is None else estimator._alpha
 
 
-def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int) -> Task:
+def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int, watch: Watch) -> Task:
     return Task(
         loss=loss,
         classes=classes,
@@ -184,6 +185,7 @@ def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int) -> Task:
         n_jobs=estimator.n_jobs,
         memory_budget=estimator.memory_budget,
         alpha=_given_alpha(estimator, loss),
+        watch=watch,
     )
 
 
@@ -216,7 +218,10 @@ def _learn(
         picks_atoms=atoms,
         all_atoms=not is_word(estimator.stop, "auto"),
         refine=refine,
+        n_outputs=y.shape[1],
+        has_loss=task.loss is not None,
     )
+    task.watch.expect(plan.seconds_by_part())
     if check_verbose(estimator.verbose):
         sys.stderr.write(f"kernelpursuit: {plan}\n")
         sys.stderr.flush()

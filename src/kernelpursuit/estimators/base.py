@@ -24,10 +24,12 @@ from kernelpursuit.estimators.checks import (
     same_settings,
 )
 from kernelpursuit.pursuit import (
+    ALL_ROWS,
     Measure,
     PursuitPath,
     Script,
     Settings,
+    Watch,
     as_fitted_loss,
     check_held_out,
     resolve_threads,
@@ -35,7 +37,7 @@ from kernelpursuit.pursuit import (
 )
 from kernelpursuit.pursuit.system import require_known
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
-from kernelpursuit.updates import as_update
+from kernelpursuit.updates import Update, as_update
 
 # Rows predicted at a time: what is made of them on the way stays below this.
 PREDICT_BYTES = 64 * 2**20
@@ -117,7 +119,16 @@ class BaseKernelPursuit(BaseEstimator):
 
         `y` are the targets of shape (n_rows, n_targets), or where `classes` is true, their codes.
         """
-        update = as_update(self.update)
+        watch, update = Watch.of(callback, self.verbose), as_update(self.update)
+        try:
+            return self._fit_watched(X, y, weights, watch, loss, classes, update)
+        finally:
+            if watch is not callback:
+                watch.close()
+
+    def _fit_watched(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, watch: Watch, loss: Any, classes: bool, update: Update
+    ) -> Self:
         fitted_on = self._fitted_with(X, y, weights, None if is_word(self.stop, "auto") else as_rule(self.stop))
         extend, seed, before = None, check_seed(self.random_state), None
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
@@ -129,8 +140,10 @@ class BaseKernelPursuit(BaseEstimator):
                 before = None
         fitted_loss = as_fitted_loss(loss, update)
         settled = settle(
-            self, X, y, weights, update=update, loss=fitted_loss, classes=classes, seed=seed, before=before
+            self, X, y, weights, update=update, loss=fitted_loss, classes=classes, seed=seed, before=before, watch=watch
         )
+        if watch.current != ALL_ROWS:
+            watch.part(ALL_ROWS)
         rule, learned = settled.rule, settled.learned
         settings = Settings(
             dictionary=settled.dictionary,
@@ -160,7 +173,7 @@ class BaseKernelPursuit(BaseEstimator):
             held_out=self._held_out_rows(rule),
             counts=self._counts,
             judged=None if learned is None else learned.held_back,
-            callback=callback,
+            callback=watch,
             extend=extend if learned is None or learned.script is None else learned.script,
         )
         self._always = outcome.always
@@ -173,7 +186,7 @@ class BaseKernelPursuit(BaseEstimator):
         self.path_ = outcome.path
         self._path_atoms = outcome.atoms
         self._dense = outcome.dense
-        return self._keep(outcome.n_kept, outcome.reason)
+        return self._keep(outcome.n_kept, watch.explain(outcome.reason))
 
     def _atoms_asked_for(self) -> dict[str, Any]:
         """What decides how many atoms are learned: where the rule is "auto", no more than lower the error."""

@@ -20,7 +20,7 @@ from kernelpursuit.estimators.automatic import Settled, chosen_rule, settle
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
-from kernelpursuit.pursuit import as_fitted_loss, check_weights
+from kernelpursuit.pursuit import ALL_ROWS, Watch, as_fitted_loss, check_weights
 from kernelpursuit.stopping import count_atoms
 from kernelpursuit.updates import as_update
 
@@ -184,8 +184,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             Class labels: numbers or strings.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
-        callback : callable, optional
-            Called with the path after every step; a true answer ends the fit there.
+        callback : callable, Callback or list of these, optional
+            Called with the path after every step of the loop over all rows; a true answer ends the fit there. Objects
+            of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit after
+            about ten seconds.
 
         Returns
         -------
@@ -296,10 +298,19 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """Fit a model of its own for each class against the rest."""
         if self.loss != "log" and self._resolve_loss().kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
-        settled = self._settle_for_all(X, labels, weights)
+        watch = Watch(callback, self.verbose)
+        try:
+            return self._fit_watched_classes(X, labels, weights, watch)
+        finally:
+            watch.close()
+
+    def _fit_watched_classes(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch) -> Self:
+        settled = self._settle_for_all(X, labels, weights, watch)
         self._refuse_given_rows(settled.rule)
         self.estimators_ = []
-        for label in self.classes_:
+        watch.part(ALL_ROWS)
+        n_classes = len(self.classes_)
+        for i, label in enumerate(self.classes_):
             params = {
                 **self.get_params(deep=False),
                 "class_weight": None,
@@ -314,11 +325,14 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             one = type(self)(**params)
             one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])
             one._counts, one._weight_of_class, one._loss = self._counts, None, one._resolve_loss()
-            one._fit(X, one._codes(labels == label), weights, callback, one._loss, classes=True)
+            with watch.within(i / n_classes, (i + 1) / n_classes, f"class {i + 1} of {n_classes}"):
+                one._fit(X, one._codes(labels == label), weights, watch, one._loss, classes=True)
             self.estimators_.append(one)
-        return self._gather()
+        self._gather()
+        self.stop_reason_ = watch.explain(self.stop_reason_)
+        return self
 
-    def _settle_for_all(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> Settled:
+    def _settle_for_all(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch) -> Settled:
         """What is learned of all classes at once, and shared by their models: kernel, scales and penalty."""
         self._loss = self._resolve_loss()
         update = as_update(self.update)
@@ -332,6 +346,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             classes=True,
             seed=check_seed(self.random_state),
             picks_atoms=False,
+            watch=watch,
         )
         self._set_settled(settled)
         return settled

@@ -175,8 +175,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows (but for `penalty="nugget"`, where each has a nugget of its own), one
             of weight 0 as none.
-        callback : callable, optional
-            Called with the path after every step; a true answer ends the fit there.
+        callback : callable, Callback or list of these, optional
+            Called with the path after every step of the loop over all rows; a true answer ends the fit there. Objects
+            of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit after
+            about ten seconds.
 
         Returns
         -------

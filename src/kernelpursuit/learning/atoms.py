@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from kernelpursuit.learning.leave_one_out import Target
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
-from kernelpursuit.pursuit import Settings, resolve_threads, run_pursuit
+from kernelpursuit.pursuit import Settings, Watch, resolve_threads, run_pursuit
 from kernelpursuit.stopping import Loo, Max, StoppingRule
 
 # Rounds of reweighting after atoms have moved.
@@ -52,7 +52,10 @@ class EnoughFor(Loo):
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned, beside rows: the loss (None for the squared one), a penalty that is given, and how to run."""
+    """What is learned, beside rows: the loss (None for the squared one), a penalty that is given, and how to run.
+
+    `watch` is told of every stage, and may ask to end it.
+    """
 
     loss: Loss | None
     classes: bool
@@ -61,6 +64,7 @@ class Task:
     n_jobs: int | None
     memory_budget: int | None
     alpha: float | None = None
+    watch: Watch = field(default_factory=Watch)
 
     @property
     def n_threads(self) -> int:
@@ -142,7 +146,8 @@ def pick(
     )
     weights = None if (rows.weights == 1).all() else rows.weights
     counts = None if weights is None else np.ones(len(rows))
-    found = run_pursuit(rows.Z * model.scales, np.ascontiguousarray(rows.y.T), settings, rule, weights, counts=counts)
+    Z, y = rows.Z * model.scales, np.ascontiguousarray(rows.y.T)
+    found = run_pursuit(Z, y, settings, rule, weights, counts=counts, callback=task.watch)
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)
     places = atoms % n

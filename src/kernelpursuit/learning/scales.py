@@ -15,6 +15,8 @@ from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.sample import Rows
 
 FIRST_ALPHA = 1e-2
+# The fraction of a round's time in which atoms are picked, about.
+PICKING = 0.4
 # Features have no say whose scales are below this part of the largest, and without which the error is higher by no more
 # than the second. By the error alone, few rows would do without features that do matter.
 SMALL, IDLE = 0.1, 1e-3
@@ -53,26 +55,31 @@ def learn_scales(
     logarithms of all rounds but the first are averaged, which counts for most where rows are few.
     """
     model, found, objective, judged_by = start, list[Descent](), None, start.centers
-    for numbers in samples:
-        sample = rows.take(numbers)
+    for i, numbers in enumerate(samples):
+        sample, fractions = rows.take(numbers), np.array([i, i + PICKING, i + 1]) / len(samples)
+        name = None if len(samples) == 1 else f"scales, round {i + 1} of {len(samples)}"
         half = (len(sample) + 1) // 2
         n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
-        picked = pick(kernel, model, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
+        with task.watch.within(fractions[0], fractions[1], name):
+            seen = sample.take(slice(half))
+            picked = pick(kernel, model, seen, task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
         if not len(picked.rows):
             break
         judged = np.zeros(len(sample))
         judged[half:] = 1.0
         objective, judged_by = LeaveOneOut(picked.target(kernel, sample, judged, task), task.n_threads), sample.Z
-        descent = descend(
-            picked.model,
-            kernel.spec,
-            sample.Z,
-            objective,
-            steps=plan.n_steps,
-            moves=False,
-            penalty_is_given=task.alpha is not None,
-            n_threads=task.n_threads,
-        )
+        with task.watch.within(fractions[1], fractions[2], name):
+            descent = descend(
+                picked.model,
+                kernel.spec,
+                sample.Z,
+                objective,
+                steps=plan.n_steps,
+                moves=False,
+                penalty_is_given=task.alpha is not None,
+                n_threads=task.n_threads,
+                watch=task.watch,
+            )
         model = descent.model
         found.append(descent)
     if objective is None:

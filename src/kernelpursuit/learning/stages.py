@@ -14,7 +14,17 @@ from kernelpursuit.learning.atoms import ALL, EnoughFor, Picked, Task, pick
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.order import pick_in_order
-from kernelpursuit.learning.plan import Plan, ScalesPlan, WidthsPlan
+from kernelpursuit.learning.plan import (
+    ATOMS,
+    KERNEL,
+    ORDER,
+    REFINING,
+    SCALES_PART,
+    WIDTHS_PART,
+    Plan,
+    ScalesPlan,
+    WidthsPlan,
+)
 from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
 from kernelpursuit.learning.scales import Scales, first_model, learn_scales
@@ -112,6 +122,7 @@ def learn(
     learned = _undone(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
     if task.loss is not None:
         return learned
+    task.watch.part(ORDER)
     return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=y[order].T), task))
 
 
@@ -138,10 +149,13 @@ def _choose_kernel(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Scal
     """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
     start, generator = first_model(rows.Z, task.alpha), _generator(task, SCALES)
     samples = [generator.permutation(len(rows))[: plan.n_rows] for _ in range(plan.n_rounds)]
+    task.watch.part(SCALES_PART)
     first = learn_scales(kernels[0], start, rows, task, plan, samples)
     kernel, found = kernels[0], first
-    for rival in kernels[1:]:
-        tried = learn_scales(rival, first.model, rows, task, plan, samples[-1:])
+    task.watch.part(KERNEL)
+    for i, rival in enumerate(kernels[1:]):
+        with task.watch.within(i / len(kernels[1:]), (i + 1) / len(kernels[1:]), f"kernel {i + 2} of {len(kernels)}"):
+            tried = learn_scales(rival, first.model, rows, task, plan, samples[-1:])
         if _is_better(tried, first) and (found is first or _is_better(tried, found, part=0.0)):
             kernel, found = rival, tried
     return kernel, found
@@ -160,7 +174,9 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
     held_back, rest = rows.take(slice(plan.n_held_back)), rows.take(slice(plan.n_held_back, None))
     judge = Judge(kernel, held_back, task)
     # Atoms that may move will have a width each.
+    task.watch.part(WIDTHS_PART)
     widths = ONE_WIDTH if plan.refine is not None else _choose_widths(kernel, model, rest, judge, plan.widths)
+    task.watch.part(ATOMS)
     seen = rows if plan.picks_from_all else rest
     sample, n_candidates = seen.take(slice(plan.atoms.n_rows)), plan.atoms.n_candidates // len(widths)
     rule: StoppingRule = ALL
@@ -179,6 +195,7 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
     if not len(picked.rows):
         return picked, False
     moved = picked
+    task.watch.part(REFINING)
     if plan.refine is not None:
         moved = refine(kernel, picked, rest, judge, plan.refine, _generator(task, REFINE))
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
@@ -190,11 +207,12 @@ def _choose_widths(kernel: Kernel, model: Model, rows: Rows, judge: Judge, plan:
     if not len(judge.held_back):
         return ONE_WIDTH
     sample, losses = rows.take(slice(plan.n_rows)), []
-    for widths in (ONE_WIDTH, WIDTHS):
+    for i, widths in enumerate((ONE_WIDTH, WIDTHS)):
         n_candidates = plan.n_candidates // len(widths)
-        picked = pick(
-            kernel, model, sample, judge.task, max_atoms=plan.n_atoms, n_candidates=n_candidates, factors=widths
-        )
+        with judge.task.watch.within(i / 2, (i + 1) / 2):
+            picked = pick(
+                kernel, model, sample, judge.task, max_atoms=plan.n_atoms, n_candidates=n_candidates, factors=widths
+            )
         if not len(picked.rows):
             return ONE_WIDTH
         losses.append(judge.losses(picked, sample))

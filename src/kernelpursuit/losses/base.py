@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class Loss:
     #: Whether it is for targets of which some may be far off. These make up most of the loss then, however well the
     #: others are fitted, so that a part of it is no measure of what may be given away for fewer atoms.
     is_for_outliers: ClassVar[bool] = False
+    #: What the sum of losses is multiplied by before the penalty is added. The penalty has the unit of a squared target;
+    #: a loss that has another one takes a factor with the missing unit, so that the same `alpha` means the same.
+    unit: ClassVar[Any] = 1.0
 
     def check_targets(self, y: np.ndarray) -> None:
         """Refuse targets for which the loss is not defined."""

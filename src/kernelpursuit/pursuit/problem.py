@@ -11,12 +11,11 @@ import scipy.sparse as sp
 from kernelpursuit._validate import as_floats, check_finite, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed, split
 from kernelpursuit.losses import Loss
+from kernelpursuit.losses.real import check_size
 from kernelpursuit.pursuit.measure import classes_of
 from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
-# Beyond this size, or its inverse, sums of squares of the targets leave the range of float64.
-SMALLEST_TARGET = 1e-152
 # A sparse X of up to this many entries, zeros included (256 MB), is made dense if it has few features or few zeros.
 DENSE_UP_TO = 2**25
 FEW_FEATURES = 200
@@ -292,11 +291,5 @@ def _numbers_searched(whole: Dictionary, subset: np.ndarray | None, kept: np.nda
 
 def _power_of_two(y: np.ndarray) -> float:
     """The power of two that brings the largest target to between 1/2 and 1."""
-    largest = float(np.abs(y).max(initial=0.0))
-    if largest == 0:
-        return 1.0
-    if not SMALLEST_TARGET <= largest <= 1 / SMALLEST_TARGET:
-        raise ValueError(
-            f"y is of the size {largest:.1g}, whose square is out of range; multiply y by a constant first."
-        )
-    return float(np.ldexp(1.0, -int(np.frexp(largest)[1])))
+    largest = check_size(y)
+    return float(np.ldexp(1.0, -int(np.frexp(largest)[1]))) if largest else 1.0

@@ -21,6 +21,7 @@ from kernelpursuit.pursuit.penalty import Penalty, require_mercer, require_train
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.selection import NAMES, SCORES
 from kernelpursuit.pursuit.settings import Settings
+from kernelpursuit.pursuit.watch import Watch
 from kernelpursuit.stopping import StoppingRule
 from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise, Update
 
@@ -91,11 +92,18 @@ def _require(holds: bool, what: str, needs: str, why: str) -> None:
         raise ValueError(f"{what} needs {needs}, since {why}.")
 
 
-def start_fit(update: Update, engine: Engine, problem: Problem, penalty: Penalty | None, capacity: int) -> Fit:
-    """The fit without any atom, in which weights follow by the given update."""
+def start_fit(
+    update: Update,
+    engine: Engine,
+    problem: Problem,
+    penalty: Penalty | None,
+    capacity: int,
+    watch: Watch | None = None,
+) -> Fit:
+    """The fit without any atom, in which weights follow by the given update; a long refit asks `watch` on its way."""
     fixed = problem.fixed_values(problem.X)
     if problem.loss is not None:
-        objective = Objective(problem.loss, problem.targets, problem.sample_weights)
+        objective = Objective(problem.loss, problem.targets, problem.sample_weights, watch)
         # A loss of a wrong shape is told before its constant is looked for.
         nothing = np.zeros(problem.targets.shape)
         objective.value(nothing), objective.gradient(nothing), objective.metric(nothing)
