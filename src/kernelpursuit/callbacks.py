@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kernelpursuit._validate import check_number
+from kernelpursuit._validate import ByName, check_number
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Callback:
         return False
 
 
-class TimeLimit(Callback):
+class TimeLimit(ByName, Callback):
     """Ends a fit after about so many seconds, with the best model so far.
 
     Every stage has the share of the time that it would have of a fit without limit, so that atoms are picked and

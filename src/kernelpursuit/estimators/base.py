@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._validate import check_flag
+from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, settle
 from kernelpursuit.estimators.checks import (
@@ -36,14 +36,14 @@ from kernelpursuit.pursuit import (
     run_pursuit,
 )
 from kernelpursuit.pursuit.system import require_known
-from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
+from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import Update, as_update
 
 # Rows predicted at a time: what is made of them on the way stays below this.
 PREDICT_BYTES = 64 * 2**20
 
 
-class BaseKernelPursuit(BaseEstimator):
+class BaseKernelPursuit(ByName, BaseEstimator):
     """Greedy sparse kernel model; see the subclasses."""
 
     path_: PursuitPath
@@ -112,6 +112,14 @@ class BaseKernelPursuit(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; see scikit-learn."""
+        known = self.get_params(deep=True)
+        for name in params:
+            if name not in known and "__" not in name:
+                raise ValueError(unknown_parameter(type(self).__name__, name, self.get_params(deep=False)))
+        return super().set_params(**params)
+
     def _fit(
         self, X: Any, y: np.ndarray, weights: np.ndarray | None, callback: Any, loss: Any, classes: bool = False
     ) -> Self:
@@ -139,6 +147,9 @@ class BaseKernelPursuit(BaseEstimator):
             else:
                 before = None
         fitted_loss = as_fitted_loss(loss, update)
+        held_out = self._held_out_rows(chosen_rule(self.stop, has_atoms=False))
+        if held_out is not None:
+            check_held_out(held_out, X.shape[1], y.shape[1])
         settled = settle(
             self, X, y, weights, update=update, loss=fitted_loss, classes=classes, seed=seed, before=before, watch=watch
         )
@@ -163,6 +174,7 @@ class BaseKernelPursuit(BaseEstimator):
             verbose=self.verbose,
             loss=fitted_loss,
             classes=classes,
+            all_picked=ALL_LEARNED if settled.candidates_are_learned else ALL_PICKED,
         )
         outcome = run_pursuit(
             X,
@@ -170,7 +182,7 @@ class BaseKernelPursuit(BaseEstimator):
             settings,
             rule,
             weights,
-            held_out=self._held_out_rows(rule),
+            held_out=held_out,
             counts=self._counts,
             judged=None if learned is None else learned.held_back,
             callback=watch,
@@ -215,7 +227,7 @@ class BaseKernelPursuit(BaseEstimator):
         if given is None:
             return None
         X, y, weights = given
-        with one_sentence("Validation's X"):
+        with one_sentence("Validation's X", X):
             X = validate_data(self, X, reset=False, **ROWS)
         return self._held_out(X, y, weights)
 
@@ -297,7 +309,7 @@ class BaseKernelPursuit(BaseEstimator):
         """Validate rows to predict with `n_atoms` atoms."""
         shape: tuple[int, ...] = getattr(X, "shape", ())
         picked_only = isinstance(self._path_atoms, Precomputed) and len(shape) == 2 and shape[1] == n_atoms
-        with one_sentence("X"):
+        with one_sentence("X", X):
             if picked_only and n_atoms != self.n_features_in_:
                 # Beside all columns of a precomputed dictionary, just the picked ones will do.
                 return check_array(X, ensure_min_features=0, **ROWS)

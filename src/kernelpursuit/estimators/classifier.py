@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Precomputed
-from kernelpursuit.estimators.automatic import Settled, chosen_rule, settle
+from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, settle
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.pursuit import ALL_ROWS, Watch, as_fitted_loss, check_weights
 from kernelpursuit.stopping import count_atoms
@@ -200,7 +201,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
                     self.__dict__.pop(name, None)
             if y is None:
                 raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
-            with one_sentence("X"):
+            own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
+            # With two classes or more, "log" has the same demands.
+            check_parameters(self, Logistic() if is_word(self.loss, "log") else self._resolve_loss(), classes=True)
+            with one_sentence("X", X):
                 X = validate_data(self, X, **ROWS)
             labels = self._check_labels(y, X.shape[0])
             weights = self._weights_of_rows(labels, sample_weight)
@@ -214,7 +218,6 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             if weights is not None and len(self.classes_) < len(np.unique(labels)):
                 # Rows of weight zero may have labels that no other row has: they are left out, whatever they say.
                 labels = np.where(np.isin(labels, self.classes_), labels, self.classes_[0])
-            own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
             if own_atoms and len(self.classes_) > 2:
                 return self._fit_each(X, labels, weights, callback)
             self._loss = self._resolve_loss()
@@ -261,13 +264,9 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     def _resolve_loss(self) -> Loss:
         """The loss object for as many classes as there are."""
-        if isinstance(self.loss, str) and self.loss == "log":
+        if is_word(self.loss, "log"):
             return Logistic() if len(self.classes_) == 2 else Softmax()
-        try:
-            loss = as_loss(self.loss)
-        except ValueError as error:
-            words = str(error)
-            raise ValueError(f"{words[:-1]}, or 'log'{words[-1]}") from None
+        loss = as_loss(self.loss, ("log", *losses_for(lambda loss: loss.takes_codes)))
         if not loss.takes_codes:
             raise ValueError(f"loss={self.loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
         return loss
@@ -298,6 +297,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """Fit a model of its own for each class against the rest."""
         if self.loss != "log" and self._resolve_loss().kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
+        self._refuse_given_rows(chosen_rule(self.stop, has_atoms=False))
         watch = Watch(callback, self.verbose)
         try:
             return self._fit_watched_classes(X, labels, weights, watch)
@@ -306,7 +306,6 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     def _fit_watched_classes(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch) -> Self:
         settled = self._settle_for_all(X, labels, weights, watch)
-        self._refuse_given_rows(settled.rule)
         self.estimators_ = []
         watch.part(ALL_ROWS)
         n_classes = len(self.classes_)
@@ -423,7 +422,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             return self._check_rows(X, self.n_atoms_)
         shape: tuple[int, ...] = getattr(X, "shape", ())
         precomputed = isinstance(self.estimators_[0]._path_atoms, Precomputed)
-        with one_sentence("X"):
+        with one_sentence("X", X):
             if not (precomputed and len(shape) == 2 and shape[1] == self.n_atoms_ != self.n_features_in_):
                 return validate_data(self, X, reset=False, **ROWS)
             picked = check_array(X, ensure_min_features=0, **ROWS)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import check_rows_and_targets, unchanged_by_failure
+from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.losses import as_loss
 from kernelpursuit.pursuit import check_weights
 
@@ -185,11 +186,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         self
         """
         with unchanged_by_failure(self):
-            X, y = check_rows_and_targets(self, X, y)
-            weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-            loss = as_loss(self.loss)
+            loss = as_loss(self.loss, losses_for(lambda loss: loss.kind == "real"))
             if loss.kind != "real":
                 raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
+            check_parameters(self, loss, classes=False)
+            X, y = check_rows_and_targets(self, X, y)
+            weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
             self._y_ndim = y.ndim
             return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)
 

@@ -27,7 +27,7 @@ from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.system import Fit, check_loss, check_system, require_known, start_fit
 from kernelpursuit.pursuit.threads import one_blas_thread
 from kernelpursuit.pursuit.watch import STEPS, Watch
-from kernelpursuit.stopping import ALL_PICKED, StoppingRule, as_rule, count_atoms
+from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
 
 
@@ -333,7 +333,7 @@ def _run(
         exchange=settings.exchange,
         replay=None if extend is None else problem.renumber(extend),
         watch=watch,
-        end_reason="" if max_atoms == asked_for else ALL_PICKED,
+        end_reason="" if max_atoms == asked_for else settings.all_picked,
     )
     return _Run(path, problem, fit, recorder)
 

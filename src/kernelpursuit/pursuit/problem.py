@@ -179,13 +179,19 @@ def _limits(truncate: Any, y: np.ndarray) -> np.ndarray | None:
         return None
     if isinstance(truncate, str) and truncate == "auto":
         return np.abs(y).max(axis=0)
+    return np.full(y.shape[1], float(check_truncate(truncate)))
+
+
+def check_truncate(truncate: Any) -> Any:
+    """Return `truncate` if it is a number above 0, "auto" or None."""
+    if truncate is None or (isinstance(truncate, str) and truncate == "auto"):
+        return truncate
     try:
-        limit = check_number("truncate", truncate, low=0, strict=True)
+        return check_number("truncate", truncate, low=0, strict=True)
     except ValueError:
         raise ValueError(
             f"truncate={truncate!r} is not usable; give a number above 0, 'auto' for the largest |y|, or None."
         ) from None
-    return np.full(y.shape[1], float(limit))
 
 
 def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:

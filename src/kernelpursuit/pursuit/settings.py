@@ -7,6 +7,7 @@ from typing import Any
 
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.losses import Loss
+from kernelpursuit.stopping import ALL_PICKED
 from kernelpursuit.updates import Orthogonal, Update
 
 
@@ -16,7 +17,7 @@ class Settings:
 
     They are checked where they are used. `truncate` is the largest absolute prediction, "auto" or None; `loss` is None
     for the squared one; `classes` says that targets are codes of classes, `intervals` that the path should know how far
-    rows, left out, are from their predictions.
+    rows, left out, are from their predictions; `all_picked` is what the path says where no atom is left.
     """
 
     dictionary: Dictionary
@@ -37,3 +38,4 @@ class Settings:
     loss: Loss | None = None
     classes: bool = False
     intervals: bool = True
+    all_picked: str = ALL_PICKED

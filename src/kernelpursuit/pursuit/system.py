@@ -27,9 +27,9 @@ from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise, Update
 
 
 def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> None:
-    """Refuse choices that have no meaning together, in a sentence that says what does."""
-    selection, update, penalty = settings.selection, settings.update, settings.penalty
-    check_option("selection", selection, NAMES)
+    """Refuse choices that have no meaning together or on this problem, in a sentence that says what does."""
+    check_choices(settings, rule)
+    selection = settings.selection
     if selection == "residual":
         require_training_rows(problem.dictionary, "selection='residual'")
         require_mercer(problem.dictionary, "selection='residual'")
@@ -40,6 +40,12 @@ def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> No
         scored = selection in SCORES and problem.n_looked_at is None
         needs = "selection='correlation' or 'gain' over all candidates"
         _require(scored, f"stop={rule.name!r}", needs, "it asks how much any atom correlates with what is left")
+
+
+def check_choices(settings: Settings, rule: StoppingRule) -> None:
+    """Refuse choices that have no meaning together, whatever the data."""
+    selection, update, penalty = settings.selection, settings.update, settings.penalty
+    check_option("selection", selection, NAMES)
     if isinstance(update, MinRes):
         _require(selection == "residual", "update='minres'", "selection='residual'", "it moves along the residual")
         _require(
