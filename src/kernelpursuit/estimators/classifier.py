@@ -26,6 +26,12 @@ from kernelpursuit.stopping import count_atoms
 from kernelpursuit.updates import as_update
 
 
+class _Log(Logistic):
+    """Stands for `loss="log"` where parameters are checked, whatever the number of classes will be."""
+
+    name = "log"
+
+
 class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     """Sparse kernel classification by greedy selection of atoms.
 
@@ -202,8 +208,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             if y is None:
                 raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
             own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
-            # With two classes or more, "log" has the same demands.
-            check_parameters(self, Logistic() if is_word(self.loss, "log") else self._resolve_loss(), classes=True)
+            check_parameters(self, _Log() if is_word(self.loss, "log") else self._resolve_loss(), classes=True)
             with one_sentence("X", X):
                 X = validate_data(self, X, **ROWS)
             labels = self._check_labels(y, X.shape[0])
