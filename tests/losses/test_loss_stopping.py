@@ -224,8 +224,8 @@ REFUSED = [
     ({"penalty": "ols"}, "loss=", "penalty='ridge', 'rkhs' or None"),
     ({"exchange": True}, "exchange=True", "selection='residual'"),
     ({"exchange": True, "selection": "residual"}, "loss=", "selection="),
-    ({"loss": "logistc"}, "loss='logistc'", "logistic"),
-    ({"loss": None}, "loss=None", "logistic"),
+    ({"loss": "hubr"}, "loss='hubr'", "huber"),
+    ({"loss": None}, "loss=None", "huber"),
     ({"loss": Huber}, "loss=Huber", "Huber"),
 ]
 
