@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpursuit.data import make_chirp, make_friedman, make_peaks
+from kernelpursuit.data import make_chirp, make_friedman, make_peaks, make_waves
 
-GENERATORS = [(make_chirp, 1), (make_peaks, 2), (make_friedman, 10)]
+GENERATORS = [(make_chirp, 1), (make_peaks, 2), (make_friedman, 10), (make_waves, 6)]
 
 
 @pytest.mark.parametrize(("make", "n_features"), GENERATORS)
@@ -44,3 +44,10 @@ def test_the_functions_are_those_of_the_docstrings():
     X, y = make_friedman(100, noise=0.0)
     expected = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
     np.testing.assert_allclose(y, expected)
+
+
+def test_waves_depend_on_three_features_and_most_on_the_first():
+    X, y = make_waves(3000, noise=0.0)
+    waves = [a * np.sin(f * np.pi * x) for a, f, x in zip((2, 1.5, 1), (2.5, 2, 1.5), X.T)]
+    np.testing.assert_allclose(y, sum(waves))
+    assert np.var(waves[0]) > np.var(waves[1]) > np.var(waves[2]) > 0.1

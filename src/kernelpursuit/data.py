@@ -92,3 +92,39 @@ def make_friedman(n_samples: int = 2000, *, noise: float = 1.0, seed: int = 0) -
     J. Friedman, Multivariate adaptive regression splines, Annals of Statistics 19, 1991.
     """
     return make_friedman1(n_samples, n_features=10, noise=noise, random_state=seed)
+
+
+def make_waves(n_samples: int = 1000, *, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draw noisy samples of a sum of three waves, the faster the larger, beside three features that do not matter.
+
+    `y = 2 sin(2.5 pi x1) + 1.5 sin(2 pi x2) + sin(1.5 pi x3) + noise`, with six features uniform on [0, 1]. The more a
+    feature moves the target, the faster the target bends along it, so that learned scales fall in the order of
+    relevance.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    noise : float
+        Standard deviation of the noise.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    X : array of shape (n_samples, 6)
+        Rows.
+    y : array of shape (n_samples,)
+        Targets.
+
+    Examples
+    --------
+    >>> from kernelpursuit.data import make_waves
+    >>> X, y = make_waves(100)
+    >>> X.shape, y.shape
+    ((100, 6), (100,))
+    """
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(0.0, 1.0, (n_samples, 6))
+    y = 2 * np.sin(2.5 * np.pi * X[:, 0]) + 1.5 * np.sin(2 * np.pi * X[:, 1]) + np.sin(1.5 * np.pi * X[:, 2])
+    return X, y + noise * generator.standard_normal(n_samples)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from kernelpursuit._validate import check_flag, check_number, check_option
+from kernelpursuit._validate import ByName, check_flag, check_number, check_option
 
 
 @dataclass(frozen=True, repr=False)
-class Update:
+class Update(ByName):
     """Base of all updates."""
 
     #: Name by which the update is given as `update=...`.

@@ -143,8 +143,8 @@ class Unfinished(Loss):
 
 
 PARAMETERS = [
-    ({"loss": "nope"}, r"^loss='nope' is not known; .*'squared'.*'hinge'.*'softmax'.*'log'"),
-    ({"loss": "nope", "multi_class": "ovr"}, r"^loss='nope' is not known; .*'squared'.*'hinge'.*'log'"),
+    ({"loss": "nope"}, r"^loss='nope' is not known; .*'log'.*'squared'.*'hinge'.*'softmax'"),
+    ({"loss": "nope", "multi_class": "ovr"}, r"^loss='nope' is not known; .*'log'.*'squared'.*'hinge'"),
     ({"loss": None}, r"^loss=None is not known; .*'log'"),
     ({"loss": "lg"}, r"^loss='lg' is not known; .*'log'"),
     ({"loss": "poisson"}, r"^loss='poisson' "),

@@ -169,8 +169,9 @@ def test_huber_resolves_delta_from_the_median_distance():
 
 def test_quantile_resolves_width_from_the_quartiles():
     y = np.arange(101.0)[None]
-    assert Quantile(q=0.9).resolve(y, np.ones(101)) == Quantile(q=0.9, width=0.05 * 50)
-    assert Quantile(width=3.0).resolve(y, np.ones(101)) == Quantile(width=3.0)
+    assert Quantile(q=0.9).resolve(y, np.ones(101)) == Quantile(q=0.9, width=0.05 * 50, unit=50.0)
+    assert Quantile(width=3.0).resolve(y, np.ones(101)) == Quantile(width=3.0, unit=50.0)
+    assert Quantile(width=3.0, unit=1.0).resolve(y, np.ones(101)) == Quantile(width=3.0, unit=1.0)
     # Most targets are equal: the mean distance of 8 / 10 takes the place of the quartiles.
     tied = np.array([[0.0] * 9 + [8.0]])
     assert Quantile().resolve(tied, np.ones(10)).width == pytest.approx(0.05 * 0.8)

@@ -34,7 +34,7 @@ CONVEX = [
     SquaredHinge(),
     SmoothHinge(),
     Huber(delta=0.5),
-    Quantile(q=0.3, width=0.6),
+    Quantile(q=0.3, width=0.6, unit=1.0),
     Poisson(),
     Softmax(),
 ]

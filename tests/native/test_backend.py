@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -93,10 +94,13 @@ LONG_RUNS = {
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize("operation", LONG_RUNS)
 def test_ctrl_c_is_answered_within_a_second(core, operation):
+    # A child of a background job ignores SIGINT, unless it asks for it.
     code = f"""
+import signal
 import time
 import numpy as np
 from kernelpursuit import _native as k
+signal.signal(signal.SIGINT, signal.default_int_handler)
 X = np.random.default_rng(0).normal(size=(200000, 100))
 rbf = ("rbf", 0.0, 0.0)
 print("ready", flush=True)
@@ -109,6 +113,9 @@ k.block(rbf, X[:3], X[:1000])
 print("usable", flush=True)
 """
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    # A child that does not answer is killed, and its next line is empty.
+    limit = threading.Timer(60.0, child.kill)
+    limit.start()
     try:
         assert child.stdout.readline().strip() == "ready"
         time.sleep(0.5)
@@ -119,6 +126,7 @@ print("usable", flush=True)
         assert child.stdout.readline().strip() == "usable"
         assert child.wait(30) == 0
     finally:
+        limit.cancel()
         child.kill()
         child.wait()
         child.stdout.close()

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
 from kernelpursuit.dictionary.precomputed import Precomputed
+from kernelpursuit.kernels import BY_NAME
 
 
 class Union(Dictionary):
@@ -191,6 +193,8 @@ def as_dictionary(kernel: Any) -> Dictionary:
         if not kernel:
             raise ValueError("kernel=[] is empty; give at least one kernel.")
         return Union(*map(as_dictionary, kernel))
+    if isinstance(kernel, str):
+        check_option("kernel", kernel, (*BY_NAME, "precomputed"))
     return KernelAtoms(kernel)
 
 

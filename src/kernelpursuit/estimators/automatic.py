@@ -13,7 +13,7 @@ from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTren
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52, resolve_gamma
 from kernelpursuit.learning import Distinct, Learned, Task, is_wide, learn, learn_wide, make_plan
 from kernelpursuit.losses import Loss
-from kernelpursuit.pursuit import held_out_rows
+from kernelpursuit.pursuit import Watch, held_out_rows
 from kernelpursuit.stopping import Loo, NoAtoms, StoppingRule, as_rule
 from kernelpursuit.updates import Orthogonal, Update
 
@@ -64,12 +64,13 @@ def settle(
     seed: int,
     picks_atoms: bool = True,
     before: Learned | None = None,
+    watch: Watch | None = None,
 ) -> Settled:
     """Decide what an estimator's parameters leave open, by learning where that is asked for and possible.
 
     Learning is for the loop as it is by default; the systems of the papers go by what they are given. `before` is what
     an earlier fit of the same data and settings has learned. Where `picks_atoms` is false, scales and penalty are
-    learned, and no atoms.
+    learned, and no atoms. `watch` follows what is learned, stage by stage.
     """
     kernels, refine, trend = _kernels(estimator.kernel), _check_refine(estimator.refine), check_trend(estimator.trend)
     learns_gamma = is_word(estimator.gamma, "learn")
@@ -82,7 +83,7 @@ def settle(
     learned = before
     if learned is None and obstacle is None and (learns_gamma or refine is True):
         assert kernels is not None
-        task = _task(estimator, loss, classes, seed)
+        task = _task(estimator, loss, classes, seed, watch or Watch())
         seen = without_held_out(estimator.stop, y, weights, seed, classes)
         learned = _learn(estimator, X, y, seen, kernels, task, atoms=picks_atoms, refine=refine)
     has_atoms = learned is not None and learned.atoms is not None
@@ -135,7 +136,7 @@ def check_trend(trend: Any) -> bool | None:
     """Whether there is to be a straight line in the model; None leaves it to the rows."""
     if trend is None:
         return False
-    return {"auto": None, "linear": True}[check_option("trend", trend, ("auto", "linear"))]
+    return {"auto": None, "linear": True}[check_option("trend", trend, ("auto", "linear"), "None")]
 
 
 def _with_trend(dictionary: Dictionary, trend: bool | None, learned: Learned | None) -> Dictionary:
@@ -204,7 +205,7 @@ def _given_alpha(estimator: Any, loss: Loss | None) -> float | None:
     return None if loss is None else estimator._alpha
 
 
-def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int) -> Task:
+def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int, watch: Watch) -> Task:
     return Task(
         loss=loss,
         classes=classes,
@@ -214,6 +215,7 @@ def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int) -> Task:
         memory_budget=estimator.memory_budget,
         alpha=_given_alpha(estimator, loss),
         trend=check_trend(estimator.trend),
+        watch=watch,
     )
 
 
@@ -249,7 +251,10 @@ def _learn(
         picks_atoms=atoms,
         all_atoms=not is_word(estimator.stop, "auto"),
         refine=refine,
+        n_outputs=y.shape[1],
+        has_loss=task.loss is not None,
     )
+    task.watch.expect(plan.seconds_by_part())
     _say(estimator, str(plan))
     return learn(X, y, distinct, kernels, task, plan, gamma)
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._validate import check_flag, check_option
+from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, learns, settle, without_held_out
 from kernelpursuit.estimators.checks import (
@@ -24,29 +24,31 @@ from kernelpursuit.estimators.checks import (
     one_sentence,
     same_settings,
 )
-from kernelpursuit.estimators.outside import OPTIONS, Outside, widened_range
+from kernelpursuit.estimators.outside import Outside, widened_range
 from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, observe
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import (
+    ALL_ROWS,
     Measure,
     PursuitPath,
     Script,
     Settings,
+    Watch,
     as_fitted_loss,
     check_held_out,
     resolve_threads,
     run_pursuit,
 )
 from kernelpursuit.pursuit.system import require_known
-from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
+from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import Update, as_update
 
 # Rows predicted at a time: what is made of them on the way stays below this.
 PREDICT_BYTES = 64 * 2**20
 
 
-class BaseKernelPursuit(BaseEstimator):
+class BaseKernelPursuit(ByName, BaseEstimator):
     """Greedy sparse kernel model; see the subclasses."""
 
     path_: PursuitPath
@@ -123,6 +125,14 @@ class BaseKernelPursuit(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; see scikit-learn."""
+        known = self.get_params(deep=True)
+        for name in params:
+            if name not in known and "__" not in name:
+                raise ValueError(unknown_parameter(type(self).__name__, name, self.get_params(deep=False)))
+        return super().set_params(**params)
+
     def _fit(
         self, X: Any, y: np.ndarray, weights: np.ndarray | None, callback: Any, loss: Any, classes: bool = False
     ) -> Self:
@@ -130,8 +140,16 @@ class BaseKernelPursuit(BaseEstimator):
 
         `y` are the targets of shape (n_rows, n_targets), or where `classes` is true, their codes.
         """
-        update = as_update(self.update)
-        check_option("outside", self.outside, OPTIONS)
+        watch, update = Watch.of(callback, self.verbose), as_update(self.update)
+        try:
+            return self._fit_watched(X, y, weights, watch, loss, classes, update)
+        finally:
+            if watch is not callback:
+                watch.close()
+
+    def _fit_watched(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, watch: Watch, loss: Any, classes: bool, update: Update
+    ) -> Self:
         fitted_on = self._fitted_with(X, y, weights, None if is_word(self.stop, "auto") else as_rule(self.stop))
         extend, seed, before = None, check_seed(self.random_state), None
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
@@ -142,6 +160,9 @@ class BaseKernelPursuit(BaseEstimator):
             else:
                 before = None
         fitted_loss = as_fitted_loss(loss, update)
+        held_out = self._held_out_rows(chosen_rule(self.stop, has_atoms=False))
+        if held_out is not None:
+            check_held_out(held_out, X.shape[1], y.shape[1])
         seen = self._observe(X, y, weights, update, fitted_loss, classes)
         X, y, weights = seen.X, seen.y, seen.weights
         settled = settle(
@@ -154,7 +175,10 @@ class BaseKernelPursuit(BaseEstimator):
             classes=classes,
             seed=seed,
             before=before,
+            watch=watch,
         )
+        if watch.current != ALL_ROWS:
+            watch.part(ALL_ROWS)
         rule, learned = settled.rule, settled.learned
         if self.outside == "return" and isinstance(settled.dictionary, Precomputed):
             raise ValueError("outside='return' does not go with kernel='precomputed'; leave outside at 'auto'.")
@@ -177,6 +201,7 @@ class BaseKernelPursuit(BaseEstimator):
             loss=fitted_loss,
             classes=classes,
             units=seen.units,
+            all_picked=ALL_LEARNED if settled.candidates_are_learned else ALL_PICKED,
         )
         outcome = run_pursuit(
             X,
@@ -184,10 +209,10 @@ class BaseKernelPursuit(BaseEstimator):
             settings,
             rule,
             weights,
-            held_out=self._held_out_rows(rule),
+            held_out=held_out,
             counts=seen.counts,
             judged=None if learned is None else learned.held_back,
-            callback=callback,
+            callback=watch,
             extend=extend if learned is None or learned.script is None else learned.script,
         )
         self._always = outcome.always
@@ -202,7 +227,7 @@ class BaseKernelPursuit(BaseEstimator):
         self._path_atoms = outcome.atoms
         self._dense = outcome.dense
         self._outside = None
-        self._keep(outcome.n_kept, outcome.reason)
+        self._keep(outcome.n_kept, watch.explain(outcome.reason))
         if learned is not None or self.outside == "return":
             kept = without_held_out(self.stop, y, weights, seed, classes)
             used = None if kept is None or kept.all() else np.flatnonzero(kept)
@@ -266,7 +291,7 @@ class BaseKernelPursuit(BaseEstimator):
         if given is None:
             return None
         X, y, weights = given
-        with one_sentence("Validation's X"):
+        with one_sentence("Validation's X", X):
             X = validate_data(self, X, reset=False, **ROWS)
         return self._held_out(X, y, weights)
 
@@ -353,7 +378,7 @@ class BaseKernelPursuit(BaseEstimator):
         """Validate rows to predict with `n_atoms` atoms."""
         shape: tuple[int, ...] = getattr(X, "shape", ())
         picked_only = isinstance(self._path_atoms, Precomputed) and len(shape) == 2 and shape[1] == n_atoms
-        with one_sentence("X"):
+        with one_sentence("X", X):
             if picked_only and n_atoms != self.n_features_in_:
                 # Beside all columns of a precomputed dictionary, just the picked ones will do.
                 return check_array(X, ensure_min_features=0, **ROWS)

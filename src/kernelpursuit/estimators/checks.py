@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
+from kernelpursuit.estimators.columns import column_of_text, refuse_dates
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.losses import Loss
 from kernelpursuit.updates import Update
@@ -29,13 +30,17 @@ LARGEST = 1e300
 
 
 @contextmanager
-def one_sentence(name: str) -> Iterator[None]:
-    """Let errors about the argument `name` through as one line that names it."""
+def one_sentence(name: str, given: Any = None) -> Iterator[None]:
+    """Let errors about the argument `name` through as one line that names it; `given` is asked for text and dates."""
     try:
-        # scikit-learn adds up all values to look for NaN, and sums of large ones may be infinite.
+        refuse_dates(given)
+        # scikit-learn looks for infinity by a sum, which may overflow where no value is out of range.
         with np.errstate(over="ignore", invalid="ignore"):
             yield
     except (ValueError, TypeError) as error:
+        text = column_of_text(given)
+        if text is not None:
+            raise ValueError(f"{name} is not usable: {text}.") from None
         words = re.sub(r"array=.*?\.(?= Reshape)", "", " ".join(str(error).split()))
         words = " ".join(re.sub(r"\[[^\]]{80,}\]", "", words).split())
         words = re.sub(r"(Complex data not supported).*", r"\1; give real numbers", words)
@@ -73,10 +78,10 @@ def check_rows_and_targets(estimator: BaseEstimator, X: Any, y: Any) -> tuple[An
     """Validate training rows and real targets, one or several a row."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    with one_sentence("X"):
+    with one_sentence("X", X):
         X = validate_data(estimator, X, **ROWS)
     check_range(X)
-    with one_sentence("y"):
+    with one_sentence("y", y):
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     if y.ndim == 0 or y.ndim > 2 or y.shape[0] != X.shape[0]:
         raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows; give one target for each row.")

@@ -16,15 +16,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Precomputed
-from kernelpursuit.estimators.automatic import Settled, chosen_rule, settle
+from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, settle
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
-from kernelpursuit.estimators.outside import OPTIONS
+from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.estimators.probabilities import agreeing
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
-from kernelpursuit.pursuit import as_fitted_loss, check_weights
+from kernelpursuit.pursuit import ALL_ROWS, Watch, as_fitted_loss, check_weights
 from kernelpursuit.stopping import count_atoms
 from kernelpursuit.updates import as_update
+
+
+class _Log(Logistic):
+    """Stands for `loss="log"` where parameters are checked, whatever the number of classes will be."""
+
+    name = "log"
 
 
 class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
@@ -194,8 +200,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none. Where something is learned, only the ratios
             of weights count.
-        callback : callable, optional
-            Called with the path after every step; a true answer ends the fit there.
+        callback : callable, Callback or list of these, optional
+            Called with the path after every step of the loop over all rows; a true answer ends the fit there. Objects
+            of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit after
+            about ten seconds.
 
         Returns
         -------
@@ -208,7 +216,9 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
                     self.__dict__.pop(name, None)
             if y is None:
                 raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
-            with one_sentence("X"):
+            own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
+            check_parameters(self, _Log() if is_word(self.loss, "log") else self._resolve_loss(), classes=True)
+            with one_sentence("X", X):
                 X = validate_data(self, X, **ROWS)
             check_range(X)
             labels = self._check_labels(y, X.shape[0])
@@ -223,7 +233,6 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             if weights is not None and len(self.classes_) < len(np.unique(labels)):
                 # Rows of weight zero may have labels that no other row has: they are left out, whatever they say.
                 labels = np.where(np.isin(labels, self.classes_), labels, self.classes_[0])
-            own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
             if own_atoms and len(self.classes_) > 2:
                 return self._fit_each(X, labels, weights, callback)
             self._loss = self._resolve_loss()
@@ -270,13 +279,9 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     def _resolve_loss(self) -> Loss:
         """The loss object for as many classes as there are."""
-        if isinstance(self.loss, str) and self.loss == "log":
+        if is_word(self.loss, "log"):
             return Logistic() if len(self.classes_) == 2 else Softmax()
-        try:
-            loss = as_loss(self.loss)
-        except ValueError as error:
-            words = str(error)
-            raise ValueError(f"{words[:-1]}, or 'log'{words[-1]}") from None
+        loss = as_loss(self.loss, ("log", *losses_for(lambda loss: loss.takes_codes)))
         if not loss.takes_codes:
             raise ValueError(f"loss={self.loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
         return loss
@@ -307,17 +312,25 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """Fit a model of its own for each class against the rest."""
         if self.loss != "log" and self._resolve_loss().kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
+        self._refuse_given_rows(chosen_rule(self.stop, has_atoms=False))
+        watch = Watch(callback, self.verbose)
+        try:
+            return self._fit_watched_classes(X, labels, weights, watch)
+        finally:
+            watch.close()
+
+    def _fit_watched_classes(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch) -> Self:
         self._loss = self._resolve_loss()
         update = as_update(self.update)
         seen = self._observe(X, self._codes(labels), weights, update, as_fitted_loss(self._loss, update), True)
         X, weights, labels = seen.X, seen.weights, labels if seen.rows is None else labels[seen.rows]
         self._rows_seen = seen.rows
-        settled = self._settle_for_all(X, labels, weights)
-        self._refuse_given_rows(settled.rule)
-        given = check_option("outside", self.outside, OPTIONS)
-        returns = given == "return" or (given == "auto" and settled.learned is not None)
+        settled = self._settle_for_all(X, labels, weights, watch)
+        returns = self.outside == "return" or (self.outside == "auto" and settled.learned is not None)
         self.estimators_ = []
-        for label in self.classes_:
+        watch.part(ALL_ROWS)
+        n_classes = len(self.classes_)
+        for i, label in enumerate(self.classes_):
             params = {
                 **self.get_params(deep=False),
                 "class_weight": None,
@@ -334,13 +347,16 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             one = type(self)(**params)
             one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])
             one._counts, one._weight_of_class, one._loss = seen.counts, None, one._resolve_loss()
-            one._fit(X, one._codes(labels == label), weights, callback, one._loss, classes=True)
+            with watch.within(i / n_classes, (i + 1) / n_classes, f"class {i + 1} of {n_classes}"):
+                one._fit(X, one._codes(labels == label), weights, watch, one._loss, classes=True)
             one._rows_seen = seen.rows
             one._keep(one._n_steps, one.stop_reason_)
             self.estimators_.append(one)
-        return self._gather()
+        self._gather()
+        self.stop_reason_ = watch.explain(self.stop_reason_)
+        return self
 
-    def _settle_for_all(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> Settled:
+    def _settle_for_all(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch) -> Settled:
         """What is learned of all classes at once, and shared by their models: kernel, scales and penalty."""
         update = as_update(self.update)
         settled = settle(
@@ -353,6 +369,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             classes=True,
             seed=check_seed(self.random_state),
             picks_atoms=False,
+            watch=watch,
         )
         self._set_settled(settled)
         return settled
@@ -429,7 +446,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             return self._check_rows(X, self.n_atoms_)
         shape: tuple[int, ...] = getattr(X, "shape", ())
         precomputed = isinstance(self.estimators_[0]._path_atoms, Precomputed)
-        with one_sentence("X"):
+        with one_sentence("X", X):
             if not (precomputed and len(shape) == 2 and shape[1] == self.n_atoms_ != self.n_features_in_):
                 return validate_data(self, X, reset=False, **ROWS)
             picked = check_array(X, ensure_min_features=0, **ROWS)

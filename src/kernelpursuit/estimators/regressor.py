@@ -21,6 +21,7 @@ from kernelpursuit.estimators.calibration import (
     leave_one_out,
 )
 from kernelpursuit.estimators.checks import check_rows_and_targets, unchanged_by_failure
+from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.losses import as_loss
 from kernelpursuit.pursuit import check_weights, one_blas_thread, resolve_threads
 
@@ -191,19 +192,22 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows (but for `penalty="nugget"`, where each has a nugget of its own), one
             of weight 0 as none. Where something is learned, only the ratios of weights count.
-        callback : callable, optional
-            Called with the path after every step; a true answer ends the fit there.
+        callback : callable, Callback or list of these, optional
+            Called with the path after every step of the loop over all rows; a true answer ends the fit there. Objects
+            of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit after
+            about ten seconds.
 
         Returns
         -------
         self
         """
         with unchanged_by_failure(self):
-            X, y = check_rows_and_targets(self, X, y)
-            weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-            loss = as_loss(self.loss)
+            loss = as_loss(self.loss, losses_for(lambda loss: loss.kind == "real"))
             if loss.kind != "real":
                 raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
+            check_parameters(self, loss, classes=False)
+            X, y = check_rows_and_targets(self, X, y)
+            weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
             self._y_ndim = y.ndim
             self._error_scale = None
             return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit import _native
+from kernelpursuit._validate import ByName
 
 Spec = tuple[str, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class Kernel(ByName):
     """A function k(x, c) of a row and a centre that the native core can evaluate.
 
     Subclasses name a formula of the core (`kind`) in terms of *embedded* inputs z = (x - origin) * s, where the

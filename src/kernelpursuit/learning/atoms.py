@@ -15,7 +15,7 @@ from kernelpursuit.learning.leave_one_out import Target
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
-from kernelpursuit.pursuit import Settings, resolve_threads, run_pursuit
+from kernelpursuit.pursuit import Settings, Watch, resolve_threads, run_pursuit
 from kernelpursuit.stopping import Loo, Max, StoppingRule
 
 # Rounds of reweighting after atoms have moved; penalty of a line, for each unit of weight.
@@ -61,6 +61,7 @@ class Task:
 
     `trend` says that every model has a straight line in it, unpenalised, along the features `line`; None leaves it to
     the rows.
+    `watch` is told of every stage, and may ask to end it.
     """
 
     loss: Loss | None
@@ -72,6 +73,7 @@ class Task:
     alpha: float | None = None
     trend: bool | None = False
     line: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    watch: Watch = field(default_factory=Watch)
 
     def fixed(self, Z: Any) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then the line."""
@@ -182,7 +184,8 @@ def pick(
     )
     weights = None if (rows.weights == 1).all() else rows.weights
     counts = None if weights is None else np.ones(len(rows))
-    found = run_pursuit(scaled, np.ascontiguousarray(rows.y.T), settings, rule, weights, counts=counts)
+    y = np.ascontiguousarray(rows.y.T)
+    found = run_pursuit(scaled, y, settings, rule, weights, counts=counts, callback=task.watch)
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)
     places = atoms % n

@@ -54,7 +54,9 @@ class Losses:
         """
         less = others.values - self.values
         mean = float(less @ self.shares)
-        error = float(np.sqrt(np.square(self.shares) @ np.square(less - mean)))
+        # Relative to the largest, since a loss may be the square of a large number itself.
+        size = float(np.abs(less).max()) or 1.0
+        error = size * float(np.sqrt(np.square(self.shares) @ np.square((less - mean) / size)))
         return mean > part * abs(others.mean) and mean > standard_errors * error
 
 

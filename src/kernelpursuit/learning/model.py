@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.optimize import minimize
 from kernelpursuit import _native
 from kernelpursuit.kernels.base import Spec
 from kernelpursuit.learning.leave_one_out import Fitted
+from kernelpursuit.pursuit import Ended, Watch
 
 # Scales of standardised features: below the first a feature is out, above the second all its values are far apart.
 SCALES = (1e-4, 1e2)
@@ -124,23 +126,26 @@ def descend(
     moves: bool,
     penalty_is_given: bool = False,
     n_threads: int | None = None,
+    watch: Watch | None = None,
 ) -> Descent:
     """Lower an objective by L-BFGS over scales and penalty, and where it `moves`, over centres and factors as well.
 
     Features are taken to be alike until rows say otherwise: beside the error, as a log-likelihood, stands a log-normal
     prior of the scales. What is lowered of a squared error is its logarithm; other losses may be below zero, and are
     taken relative to the start. So the units of the targets do not matter. A penalty that is given stays as it is.
+    Where `watch` asks for an end, the best so far is taken.
     """
     packing = _Packing(start, moves)
     squared, unit = objective.target.loss is None, np.nan
     n_judged = 1.0 / float(np.square(objective.target.judged).sum())
     spread = SPREAD_OF_SCALES if squared else SPREAD_UNDER_OTHER_LOSSES
     errors: list[tuple[float, float]] = []
+    best = packing.vector()
     # Written over by every look: fresh memory costs as much time as a kernel.
     room = np.empty((len(start.factors), len(Z)))
 
     def look(x: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal unit
+        nonlocal unit, best
         model = packing.model(x)
         rows, centers = Z * model.scales, model.centers * model.scales
         K = _native.block(spec, centers, rows, room, factors=model.factors, n_threads=n_threads)
@@ -159,14 +164,21 @@ def descend(
             unit = (abs(error) or 1.0) if np.isnan(unit) else unit
             value, gradient, share = error / unit, gradient / unit, 1.0 / n_judged
         gradient[: len(by_scales)] += share * by_scales
+        if not errors or value + share * doubt < min(errors)[0]:
+            best = x.copy()
         errors.append((value + share * doubt, error))
+        if watch is not None and watch.ask(len(errors) / (1.5 * steps)):
+            raise Ended
         return errors[-1][0], gradient
 
     options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20}
-    found = minimize(look, packing.vector(), jac=True, method="L-BFGS-B", bounds=packing.bounds(), options=options)
-    if not found.fun < WORST:
-        return Descent(start, np.inf)
-    model = packing.model(found.x)
+    # Where the search is ended, the best of the points that it has looked at is taken.
+    with suppress(Ended):
+        found = minimize(look, packing.vector(), jac=True, method="L-BFGS-B", bounds=packing.bounds(), options=options)
+        if not found.fun < WORST:
+            return Descent(start, np.inf)
+        best = found.x
+    model = packing.model(best)
     if penalty_is_given:
         model = replace(model, alpha=start.alpha)
     return Descent(model, min(errors)[1])

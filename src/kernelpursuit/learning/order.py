@@ -34,7 +34,7 @@ def pick_in_order(kernel: Kernel, model: Model, rows: Rows, task: Task) -> Scrip
     settings = Settings(
         dictionary=Precomputed(), max_atoms=len(S), penalty=None, seed=task.seed, n_jobs=task.n_jobs, intervals=False
     )
-    path = run_pursuit(S, targets, settings, ALL).path
+    path = run_pursuit(S, targets, settings, ALL, callback=task.watch).path
     return Script.in_blocks_of(path.atom)
 
 
@@ -48,6 +48,7 @@ def _products(kernel: Kernel, model: Model, rows: Rows, task: Task) -> tuple[np.
     step = max(1, VALUES_AT_A_TIME // k)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
+        task.watch.ask(start / len(rows))
         values = model.values(kernel.spec, rows.take(part).Z, task.n_threads)
         values *= root[part]
         G += inner_products(values, values, task.n_threads)

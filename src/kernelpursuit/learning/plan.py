@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from kernelpursuit.pursuit import one_blas_thread
+from kernelpursuit.learning.cost import (
+    PICKED_OF_CLASSES,
+    PICKED_OF_NUMBERS,
+    SECONDS_A_STEP,
+    Speed,
+    operations_a_second,
+)
+from kernelpursuit.pursuit import ALL_ROWS
 
 # Up to this part of the rows, and up to this many, are held back to judge.
 HELD_BACK, MOST_HELD_BACK = 0.2, 2000
@@ -19,9 +23,15 @@ CHOICES_FROM = 1000
 EVERY_ROW_BELOW = 200
 # Rows for every atom that is picked from them; and the part of them that may be atoms of functions that ask for it.
 ROWS_AN_ATOM, MOST_OF_ROWS = 2, 0.8
-# Operations of a matrix product in the time in which a pass over a dictionary takes one value from memory, and what a
-# step costs beside that.
-MEMORY_BOUND, SECONDS_A_STEP = 30.0, 8e-4
+# Atoms, and the most candidates, of a loop over a classical dictionary.
+CLASSICAL_ATOMS, CLASSICAL_CANDIDATES = 200, 10_000
+# Rounds of refinement after which it commonly ends.
+LIKELY_ROUNDS = 2
+# Fits with an atom at every row of a small sample that starts are compared by: rows, at least and at most, and fits.
+FEWEST_ROWS, MOST_ROWS, N_STARTS = 200, 400, 20
+# Parts of a fit, by the names under which they are shown.
+STARTS, SCALES_PART, KERNEL, WIDTHS_PART, ATOMS = "starts", "scales", "kernel", "widths", "atoms"
+REFINING, ORDER = "refining", "order"
 # Fewer rows than this are not refined for: they have been measured to gain nothing.
 REFINED_FROM = 5000
 
@@ -105,6 +115,8 @@ class Plan:
     n_features: int
     n_kernels: int
     max_atoms: int = 512
+    n_outputs: int = 1
+    has_loss: bool = False
 
     def with_atoms_for(self, dof: float) -> Plan:
         """The plan with more atoms and patience for a function of many degrees of freedom: its first atoms gain little.
@@ -118,23 +130,42 @@ class Plan:
         return replace(self, atoms=replace(self.atoms, n_atoms=n_atoms, patience=patience))
 
     def seconds(self) -> float:
-        """About how long learning takes on this machine, with a fit of as many atoms as may be picked."""
-        flops, steps, n, d = 0.0, 0.0, self.n_rows, self.n_features
+        """About how long a fit takes on this machine."""
+        return sum(self.seconds_by_part().values())
+
+    def seconds_by_part(self) -> dict[str, float]:
+        """About how long each part of a fit takes on this machine, in their order."""
+        speed, parts = Speed(self.n_outputs, self.has_loss, operations_a_second()), dict[str, float]()
+        n, d = self.n_rows, self.n_features
         if self.scales is not None:
-            size, k = min(self.scales.n_rows, n), self.scales.n_atoms
-            k = min(k, max(1, size // self.scales.rows_an_atom))
-            rounds = self.scales.n_rounds + self.n_kernels - 1
-            flops += rounds * 1.5 * self.scales.n_steps * size * k * (6.0 * k + 20.0 * d + 50.0)
-            flops += rounds * k * size * min(self.scales.n_candidates, size / 2) * MEMORY_BOUND / 2
-            steps += rounds * k
-        if self.atoms is not None:
-            k, size = self.atoms.n_atoms, min(self.atoms.n_rows, n)
-            flops += k * size * min(self.atoms.n_candidates, size) * MEMORY_BOUND + 8.0 * n * k * k
-            steps += 3 * k
-            if self.refine is not None:
-                size = min(self.refine.sample_for(k), n)
-                flops += self.refine.n_rounds * 1.5 * self.refine.n_steps * size * k * (1.0 * k + 20.0 * d + 50.0)
-        return flops / _flops_a_second() + steps * SECONDS_A_STEP
+            size = min(self.scales.n_rows, n)
+            k = min(self.scales.n_atoms, max(1, size // self.scales.rows_an_atom))
+            a_round = speed.loop(k, size / 2, min(self.scales.n_candidates, size / 2))
+            a_round += speed.descent(self.scales.n_steps, size, k, 6.0 * k + 20.0 * d + 50.0)
+            start = speed.inverses(N_STARTS, min(max(n // 2, FEWEST_ROWS), MOST_ROWS, n))
+            # Another kernel is commonly seen to be no better before it has its round.
+            kernels = 0.5 * (self.n_kernels - 1) * a_round
+            parts = {STARTS: start, SCALES_PART: self.scales.n_rounds * a_round, KERNEL: kernels}
+        if self.atoms is None:
+            # What is left is a loop for each class, over a classical dictionary.
+            alone = Speed(1, self.has_loss, speed.operations)
+            loop = alone.loop(CLASSICAL_ATOMS, n, min(n, CLASSICAL_CANDIDATES))
+            return {**parts, ALL_ROWS: self.n_outputs * loop}
+        if self.refine is None and self.n_held_back:
+            rows = min(self.widths.n_rows, n - self.n_held_back)
+            parts[WIDTHS_PART] = 2 * speed.loop(self.widths.n_atoms, rows, min(self.widths.n_candidates, rows))
+        size, likely = min(self.atoms.n_rows, n), 1.0
+        if self.atoms.patience is not None:
+            likely = PICKED_OF_CLASSES if self.has_loss else PICKED_OF_NUMBERS
+        k = max(1, round(likely * self.atoms.n_atoms))
+        parts[ATOMS] = speed.loop(k, size, min(self.atoms.n_candidates, size))
+        if self.refine is not None:
+            size = min(self.refine.sample_for(k), n)
+            a_round = speed.descent(self.refine.n_steps, size, k, 1.0 * k + 20.0 * d + 50.0)
+            parts[REFINING] = LIKELY_ROUNDS * (3.0 if self.has_loss else 1.0) * a_round
+        if not self.has_loss:
+            parts[ORDER] = 4.0 * n * k**2 / speed.operations + k * SECONDS_A_STEP / 4
+        return {**parts, ALL_ROWS: speed.all_rows(k, n)}
 
     def __str__(self) -> str:
         """Say in one line what will be done."""
@@ -147,7 +178,7 @@ class Plan:
             if self.refine is not None:
                 seen = min(self.refine.sample_for(self.atoms.n_atoms), self.n_rows)
                 words.append(f"refining them on up to {seen} at a time while that pays")
-        return f"{', '.join(words)}, fitting all rows: up to about {_rounded(self.seconds())} s"
+        return f"{', '.join(words)}, fitting all rows: about {_rounded(self.seconds())} s"
 
 
 def make_plan(
@@ -159,16 +190,19 @@ def make_plan(
     picks_atoms: bool,
     refine: bool | str,
     all_atoms: bool = False,
+    n_outputs: int = 1,
+    has_loss: bool = False,
 ) -> Plan:
     """Decide what is looked at; `refine` "auto" is where it has been measured to pay.
 
-    `all_atoms` says that as many are wanted as `max_atoms` allows, whatever they are good for.
+    `all_atoms` says that as many are wanted as `max_atoms` allows, whatever they are good for. What is looked at does
+    not depend on the number of outputs, or on whether there is another loss than the squared one; the time does.
     """
     n_held_back = min(int(HELD_BACK * n_rows), MOST_HELD_BACK)
     scales = ScalesPlan()
     if n_rows < CHOICES_FROM:
-        # The fewer rows there are, the more rounds have to be averaged; and the cheaper atoms are.
-        scales = replace(scales, n_rounds=scales.n_rounds, n_atoms=2 * scales.n_atoms)
+        # The fewer rows there are, the cheaper atoms are.
+        scales = replace(scales, n_atoms=2 * scales.n_atoms)
     atoms = None
     if picks_atoms:
         atoms = AtomsPlan(max(1, min(max_atoms, n_rows if all_atoms else n_rows // ROWS_AN_ATOM)))
@@ -188,18 +222,9 @@ def make_plan(
         n_features=n_features,
         n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 2),
         max_atoms=max_atoms,
+        n_outputs=n_outputs,
+        has_loss=has_loss,
     )
-
-
-def _flops_a_second() -> float:
-    """Speed of a matrix product on this machine, by one thread."""
-    A, took = np.ones((256, 256)), []
-    with one_blas_thread():
-        for _ in range(5):
-            start = time.perf_counter()
-            A @ A
-            took.append(time.perf_counter() - start)
-    return 2 * 256**3 / max(min(took), 1e-9)
 
 
 def _rounded(seconds: float) -> str:

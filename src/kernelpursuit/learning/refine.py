@@ -58,18 +58,20 @@ def refine(
 
     sample = fresh()
     least = judge.losses(picked, sample).mean
-    for _ in range(plan.n_rounds):
+    for i in range(plan.n_rounds):
         objective = PenalisedCost(picked.target(kernel, sample, np.ones(len(sample)), judge.task), judge.task.n_threads)
-        descent = descend(
-            picked.model,
-            kernel.spec,
-            sample.Z,
-            objective,
-            steps=plan.n_steps,
-            moves=True,
-            penalty_is_given=True,
-            n_threads=judge.task.n_threads,
-        )
+        with judge.task.watch.within(i / plan.n_rounds, (i + 1) / plan.n_rounds, f"refining, round {i + 1}"):
+            descent = descend(
+                picked.model,
+                kernel.spec,
+                sample.Z,
+                objective,
+                steps=plan.n_steps,
+                moves=True,
+                penalty_is_given=True,
+                n_threads=judge.task.n_threads,
+                watch=judge.task.watch,
+            )
         moved = picked.moved(kernel, descent.model, sample, judge.task)
         sample = fresh()
         error = judge.losses(moved, sample).mean

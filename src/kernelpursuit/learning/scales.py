@@ -17,6 +17,8 @@ from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms
 from kernelpursuit.learning.sample import Rows, varies
 
 FIRST_ALPHA = 1e-2
+# The fraction of a round's time in which atoms are picked, about.
+PICKING = 0.4
 # Features have no say whose scales are below this part of the largest, and without which the error is higher by no more
 # than the second. By the error alone, few rows would do without features that do matter.
 SMALL, IDLE = 0.1, 1e-3
@@ -87,12 +89,14 @@ def learn_scales(
     for most where rows are few.
     """
     model, rounds = starts[0], list[_Round]()
-    for numbers in samples:
-        tried = [
-            found
-            for start in (starts if not rounds else (model,))
-            if (found := _round(kernel, start, rows.take(numbers), task, plan)) is not None
-        ]
+    for i, numbers in enumerate(samples):
+        name = None if len(samples) == 1 else f"scales, round {i + 1} of {len(samples)}"
+        with task.watch.within(i / len(samples), (i + 1) / len(samples), name):
+            tried = [
+                found
+                for start in (starts if not rounds else (model,))
+                if (found := _round(kernel, start, rows.take(numbers), task, plan)) is not None
+            ]
         if not tried:
             break
         rounds.append(min(tried, key=lambda found: found.losses.mean))
@@ -122,13 +126,15 @@ def _round(kernel: Kernel, start: Model, sample: Rows, task: Task, plan: ScalesP
     """Pick atoms on one half of a sample, and optimise on the other; None where there is no atom to pick."""
     half = (len(sample) + 1) // 2
     n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
-    picked = pick(kernel, start, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
+    with task.watch.within(0.0, PICKING):
+        picked = pick(kernel, start, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
     if not len(picked.rows):
         return None
     judged = np.zeros(len(sample))
     judged[half:] = 1.0
     objective = LeaveOneOut(picked.target(kernel, sample, judged, task), task.n_threads)
-    return _optimised(kernel, picked.model, sample, objective, task, plan.n_steps)
+    with task.watch.within(PICKING, 1.0):
+        return _optimised(kernel, picked.model, sample, objective, task, plan.n_steps)
 
 
 def _optimised(kernel: Kernel, start: Model, rows: Rows, objective: LeaveOneOut, task: Task, n_steps: int) -> _Round:
@@ -142,6 +148,7 @@ def _optimised(kernel: Kernel, start: Model, rows: Rows, objective: LeaveOneOut,
         moves=False,
         penalty_is_given=task.alpha is not None,
         n_threads=task.n_threads,
+        watch=task.watch,
     ).model
     losses = objective.losses(model.values(kernel.spec, rows.Z, task.n_threads), model.alpha)
     return _Round(model, objective, rows, losses)

@@ -14,7 +14,18 @@ from kernelpursuit.learning.atoms import ALL, LINE_ROWS, EnoughFor, Picked, Task
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.order import pick_in_order
-from kernelpursuit.learning.plan import EVERY_ROW_BELOW, Plan, WidthsPlan
+from kernelpursuit.learning.plan import (
+    ATOMS,
+    EVERY_ROW_BELOW,
+    KERNEL,
+    ORDER,
+    REFINING,
+    SCALES_PART,
+    STARTS,
+    WIDTHS_PART,
+    Plan,
+    WidthsPlan,
+)
 from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
@@ -130,6 +141,7 @@ def learn(
     learned = replace(learned, trend=trend, simple=simple)
     if task.loss is not None:
         return learned
+    task.watch.part(ORDER)
     return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=_below_one(y[order].T)), task))
 
 
@@ -175,6 +187,7 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     may_add = task.trend is None and may_have_a_line(rows, task)
     given, task = task, replace(task, trend=task.trend is True)
     penalised = _penalised(task, rows)
+    task.watch.part(STARTS)
     first = first_model(rows.given, penalised.alpha)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
     penalised = replace(penalised, trend=starts.trend)
@@ -220,16 +233,19 @@ def _choose_kernel(
             return learn_scales_at_every_row(kernel, models, rows, task, EVERY_ROW_STEPS)
         return learn_scales(kernel, models, rows, task, scales_plan, samples)
 
+    task.watch.part(SCALES_PART)
     first = learned(kernels[0], starts.models, samples)
     if common_width_is_better(kernels[0], starts, first.model, rows, task):
         again = learned(kernels[0], [starts.common.model], samples[-1:])
         first = again if _is_better(again, first, part=0.0) else first
     kernel, best = kernels[0], first
-    for rival in kernels[1:]:
+    task.watch.part(KERNEL)
+    for i, rival in enumerate(kernels[1:]):
         start = start_of_another(kernels[0], first.model, rival, rows, task)
         if start is None:
             continue
-        tried = learned(rival, [start], samples[-1:])
+        with task.watch.within(i / len(kernels[1:]), (i + 1) / len(kernels[1:]), f"kernel {i + 2} of {len(kernels)}"):
+            tried = learned(rival, [start], samples[-1:])
         if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
             # What the simple models come to was found for all rounds of the first kernel.
             kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple, line=first.line)
@@ -249,7 +265,9 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
     held_back, rest = rows.take(slice(plan.n_held_back)), rows.take(slice(plan.n_held_back, None))
     judge = Judge(kernel, held_back, task)
     # Atoms that may move will have a width each.
+    task.watch.part(WIDTHS_PART)
     widths = ONE_WIDTH if plan.refine is not None else _choose_widths(kernel, model, rest, judge, plan.widths)
+    task.watch.part(ATOMS)
     seen = rows if plan.picks_from_all else rest
     sample, n_candidates = seen.take(slice(plan.atoms.n_rows)), plan.atoms.n_candidates // len(widths)
     rule: StoppingRule = ALL
@@ -268,6 +286,7 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
     if not len(picked.rows):
         return picked, False
     moved = picked
+    task.watch.part(REFINING)
     if plan.refine is not None:
         moved = refine(kernel, picked, rest, judge, plan.refine, _generator(task, REFINE))
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
@@ -279,11 +298,12 @@ def _choose_widths(kernel: Kernel, model: Model, rows: Rows, judge: Judge, plan:
     if not len(judge.held_back):
         return ONE_WIDTH
     sample, losses = rows.take(slice(plan.n_rows)), []
-    for widths in (ONE_WIDTH, WIDTHS):
+    for i, widths in enumerate((ONE_WIDTH, WIDTHS)):
         n_candidates = plan.n_candidates // len(widths)
-        picked = pick(
-            kernel, model, sample, judge.task, max_atoms=plan.n_atoms, n_candidates=n_candidates, factors=widths
-        )
+        with judge.task.watch.within(i / 2, (i + 1) / 2):
+            picked = pick(
+                kernel, model, sample, judge.task, max_atoms=plan.n_atoms, n_candidates=n_candidates, factors=widths
+            )
         if not len(picked.rows):
             return ONE_WIDTH
         losses.append(judge.losses(picked, sample))

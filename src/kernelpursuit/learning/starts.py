@@ -23,10 +23,9 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task
 from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses
 from kernelpursuit.learning.model import SCALES, Model
+from kernelpursuit.learning.plan import FEWEST_ROWS, MOST_ROWS
 from kernelpursuit.learning.sample import Rows
 
-# Rows of the sample: half of all, within these limits; more cost their third power.
-FEWEST_ROWS, MOST_ROWS = 200, 400
 # Common widths, as factors of the scale of the first model, and the penalties each is tried with.
 COMMON = tuple(2.0**power for power in (0, -3, -1, 1, 3, 5, 7))
 PENALTIES = (1e-3, 1e-1)

@@ -11,6 +11,7 @@ classes   softmax
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kernelpursuit._validate import check_option
@@ -37,8 +38,8 @@ BY_NAME: dict[str, type[Loss]] = {
 }
 
 
-def as_loss(loss: Any) -> Loss:
-    """Return the loss for a name or a loss.
+def as_loss(loss: Any, options: Iterable[str] = BY_NAME) -> Loss:
+    """Return the loss for a name or a loss; `options` are the names that the caller takes.
 
     Examples
     --------
@@ -46,7 +47,11 @@ def as_loss(loss: Any) -> Loss:
     >>> as_loss("logistic"), as_loss(Huber(delta=2.0))
     (Logistic(), Huber(delta=2.0))
     """
-    return loss if isinstance(loss, Loss) else BY_NAME[check_option("loss", loss, BY_NAME)]()
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str) and loss in BY_NAME:
+        return BY_NAME[loss]()
+    return BY_NAME[check_option("loss", loss, options)]()
 
 
 __all__ = [

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+
+from kernelpursuit._validate import ByName
 
 # A slope this small beside the slopes it is the sum of is zero.
 FLAT = 1e-12
@@ -15,7 +17,7 @@ ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
-class Loss:
+class Loss(ByName):
     """Base of all losses; a subclass needs `value`, `gradient` and `curvature`, and has the rest from here.
 
     Targets `y` and scores `f` have the shape (n_outputs, n_rows). The caller multiplies with the weights of rows,
@@ -52,6 +54,9 @@ class Loss:
     #: Whether it is for targets of which some may be far off. These make up most of the loss then, however well the
     #: others are fitted, so that a part of it is no measure of what may be given away for fewer atoms.
     is_for_outliers: ClassVar[bool] = False
+    #: What the sum of losses is multiplied by before the penalty is added. A penalty has the unit of a squared target;
+    #: a loss that has another one takes a factor with the missing unit, so that the same `alpha` means the same.
+    unit: ClassVar[Any] = 1.0
 
     def check_targets(self, y: np.ndarray) -> None:
         """Refuse targets for which the loss is not defined."""

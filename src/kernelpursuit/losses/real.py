@@ -21,6 +21,8 @@ from kernelpursuit.losses.shapes import (
 
 # Score beyond which the mean of Poisson counts grows as a line.
 LARGEST_SCORE = 50.0
+# Beyond this size, or its inverse, sums of squares of the targets leave the range of float64.
+SMALLEST_TARGET = 1e-152
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,6 +30,10 @@ class Squared(Loss):
     """Squared error, `(y - f)²`; of targets -1 and +1 it is `(1 - m)²` (KMP section 3.2)."""
 
     name = "squared"
+
+    def check_targets(self, y: np.ndarray) -> None:
+        """Refuse targets whose squares are out of range."""
+        check_size(y)
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Loss of every row."""
@@ -68,6 +74,10 @@ class Huber(Loss):
     def __post_init__(self) -> None:
         check_automatic("delta", self.delta)
 
+    def check_targets(self, y: np.ndarray) -> None:
+        """Refuse targets whose squares are out of range."""
+        check_size(y)
+
     def resolve(self, y: np.ndarray, weights: np.ndarray) -> Huber:
         """Return the loss with delta as a number."""
         if self.delta != "auto":
@@ -101,8 +111,8 @@ class Quantile(Loss):
     uniform noise of this width were added: it differs from the quantile by no more than `width / 2`, and mostly far
     less. The curvature is `1 / (2 max(|r|, width / 2))`, with which a parabola lies above the loss everywhere.
 
-    The loss grows with the unit of the targets, the penalty on weights with its square: so alpha is in units of 1 over
-    that of the targets, and scaled targets want another.
+    The loss grows with the unit of the targets, the penalty on weights with its square. So the fit minimises the sum of
+    losses times a spread of the targets, `unit`, and the penalty: targets in other units have the same model.
 
     Parameters
     ----------
@@ -111,10 +121,14 @@ class Quantile(Loss):
     width : float or "auto"
         Width of the rounding. "auto" is 0.05 times the weighted distance between the quartiles of the targets, or of
         their mean distance from the median where that is 0, or 0.05 where all are equal. All outputs share one width.
+    unit : float or "auto"
+        What the sum of losses is multiplied by before the penalty is added. "auto" is the same distance, not divided by
+        20; 1 weighs `alpha` against the losses as they are.
     """
 
     q: float = 0.5
     width: float | str = "auto"
+    unit: float | str = "auto"  # type: ignore[misc]
     name = "quantile"
     takes_codes = False
     is_for_outliers = True
@@ -123,17 +137,23 @@ class Quantile(Loss):
         if not check_number("q", self.q, low=0, strict=True) < 1:
             raise ValueError(f"q={self.q!r} is too large; give a number between 0 and 1.")
         check_automatic("width", self.width)
+        check_automatic("unit", self.unit)
+
+    def check_targets(self, y: np.ndarray) -> None:
+        """Refuse targets whose squares are out of range."""
+        check_size(y)
 
     def resolve(self, y: np.ndarray, weights: np.ndarray) -> Quantile:
-        """Return the loss with width as a number."""
-        if self.width != "auto":
+        """Return the loss with width and unit as numbers."""
+        if "auto" not in (self.width, self.unit):
             return self
         quartiles = [[weighted_quantile(row, weights, q) for q in (0.25, 0.75)] for row in y]
         spread = float(np.mean(np.diff(quartiles)))
         if spread == 0:
             distances, everyone = _distances(y, weights)
             spread = float(distances @ everyone / everyone.sum()) or 1.0
-        return replace(self, width=0.05 * spread)
+        width = 0.05 * spread if self.width == "auto" else self.width
+        return replace(self, width=width, unit=spread if self.unit == "auto" else self.unit)
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Loss of every row."""
@@ -192,6 +212,16 @@ class Poisson(Loss):
     def mean(self, f: np.ndarray) -> np.ndarray:
         """Return exp(f)."""
         return long_exp(f, LARGEST_SCORE)[1]
+
+
+def check_size(y: np.ndarray) -> float:
+    """Return the largest absolute target, or refuse targets whose squares leave the range."""
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest and not SMALLEST_TARGET <= largest <= 1 / SMALLEST_TARGET:
+        raise ValueError(
+            f"y is of the size {largest:.1g}, whose square is out of range; multiply y by a constant first."
+        )
+    return largest
 
 
 def check_automatic(name: str, value: Any) -> None:

@@ -8,14 +8,18 @@ from kernelpursuit.pursuit.problem import check_held_out, check_weights, held_ou
 from kernelpursuit.pursuit.products import inner_products, product, subtract_products
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.threads import one_blas_thread
+from kernelpursuit.pursuit.watch import ALL_ROWS, Ended, Watch
 
 __all__ = [
+    "ALL_ROWS",
+    "Ended",
     "Measure",
     "Objective",
     "Pursuit",
     "PursuitPath",
     "Script",
     "Settings",
+    "Watch",
     "as_fitted_loss",
     "check_held_out",
     "check_weights",

@@ -10,24 +10,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit import _native
-from kernelpursuit._validate import check_flag, check_number, check_verbose
+from kernelpursuit._validate import check_flag, check_number
 from kernelpursuit.dictionary import Dictionary, as_dictionary
 from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.losses import Loss, Squared, as_loss
 from kernelpursuit.pursuit.folds import fold_errors
-from kernelpursuit.pursuit.loop import Callback, pursue
+from kernelpursuit.pursuit.loop import pursue
 from kernelpursuit.pursuit.measure import Measure, classes_of
 from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
-from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Monitor, Recorder
 from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
 from kernelpursuit.pursuit.system import Fit, check_loss, check_system, require_known, start_fit
 from kernelpursuit.pursuit.threads import one_blas_thread
-from kernelpursuit.stopping import ALL_PICKED, StoppingRule, as_rule, count_atoms
+from kernelpursuit.pursuit.watch import STEPS, Watch
+from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
 
 
@@ -52,7 +52,7 @@ def pursuit_path(
     random_state: int | None = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-    callback: Callback | None = None,
+    callback: Any = None,
 ) -> PursuitPath:
     """Pick atoms greedily and return the path of models of every size.
 
@@ -102,8 +102,8 @@ def pursuit_path(
         Threads; None or -1 for all.
     verbose : bool
         Whether to show progress on stderr once two seconds have passed.
-    callback : callable, optional
-        Called with the path after every step; a true answer ends the loop.
+    callback : callable, Callback or list of these, optional
+        Called with the path after every step; a true answer ends the loop. See `kernelpursuit.callbacks`.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def run_pursuit(
     held_out: tuple[Any, Any, Any] | None = None,
     counts: np.ndarray | None = None,
     judged: np.ndarray | None = None,
-    callback: Callback | None = None,
+    callback: Any = None,
     extend: Script | None = None,
 ) -> Pursuit:
     """Run the loop on checked arrays, and let the rule choose: `y` of shape (n_samples, n_targets), all finite.
@@ -200,15 +200,19 @@ def run_pursuit(
     row was seen, where its weight says something else: leaving one out takes away a row seen once as a whole. `judged`
     marks the rows whose leave-one-out errors calibrate intervals, where that are not all.
     `extend` are steps, of an earlier fit of the same problem or known otherwise, that are taken without scoring atoms.
+    `callback` is what `fit` takes, or the watch of a fit of which this is a part.
     """
-    if callback is not None and not callable(callback):
-        raise ValueError(f"callback={callback!r} is not usable; give a function of the path, or None.")
+    watch = Watch.of(callback, settings.verbose)
     check_loss(settings)
     require_known(rule, settings.update, settings.loss)
     # Products of the BLAS and of the native core alternate only where a loss is refitted, or atoms come in blocks.
     takes_turns = settings.loss is not None or (extend is not None and extend.in_blocks)
     with one_blas_thread() if takes_turns else nullcontext():
-        return _pursuit(X, y, settings, rule, sample_weight, held_out, counts, judged, callback, extend)
+        try:
+            return _pursuit(X, y, settings, rule, sample_weight, held_out, counts, judged, watch, extend)
+        finally:
+            if watch is not callback:
+                watch.close()
 
 
 def _pursuit(
@@ -220,18 +224,26 @@ def _pursuit(
     held_out: tuple[Any, Any, Any] | None,
     counts: np.ndarray | None,
     judged: np.ndarray | None,
-    callback: Callback | None,
+    watch: Watch,
     extend: Script | None,
 ) -> Pursuit:
-    run = _run(X, y, settings, rule, sample_weight, held_out, counts, judged, callback, extend)
-    path, problem, n_folds = run.path, run.problem, rule.n_folds()
+    n_folds = rule.n_folds()
+    # Every fold has a loop of its own, and under a loss, the model that is kept is refitted.
+    share = (1.0 if settings.loss is None else STEPS) / (1 + (n_folds or 0))
+    with watch.within(0.0, share):
+        run = _run(X, y, settings, rule, sample_weight, held_out, counts, judged, watch, extend)
+    path, problem = run.path, run.problem
     if n_folds is not None:
         # What the targets decide of a loss is decided once, else folds would be measured by different losses.
-        quiet = replace(settings, max_atoms=max(1, len(path)), verbose=False, loss=problem.loss)
+        quiet = replace(settings, max_atoms=max(1, len(path)), loss=problem.loss)
+        n_done = 0
 
         def errors_without(weights: np.ndarray, fold: tuple[Any, Any, Any]) -> np.ndarray:
             """Losses on a fold along the path of a fit with these weights, and what part is in a wrong class."""
-            found = _run(X, y, quiet, StoppingRule(), weights, fold).path
+            nonlocal n_done
+            n_done += 1
+            with watch.within(n_done * share, (n_done + 1) * share, f"fold {n_done} of {n_folds}"):
+                found = _run(X, y, quiet, StoppingRule(), weights, fold, watch=watch).path
             assert found.validation is not None
             missing = np.full_like(found.validation, np.nan)
             return np.array([found.validation, missing if found.validation_error is None else found.validation_error])
@@ -246,7 +258,8 @@ def _pursuit(
         if path.size[n_kept] < n_before:
             left, why = int(path.size[n_kept]), reason.partition(": ")[2]
             reason = f"{count_atoms(left)}, and {n_before - left} dependent ones that the refit left out: {why}"
-    changed = run.fit.finish(n_kept)
+    with watch.within(share * (1 + (n_folds or 0)), 1.0):
+        changed = run.fit.finish(n_kept)
     if changed:
         path = replace(path, refits={**path.refits, n_kept: changed})
     limits = problem.limits
@@ -283,7 +296,7 @@ def _run(
     held_out: tuple[Any, Any, Any] | None,
     counts: np.ndarray | None = None,
     judged: np.ndarray | None = None,
-    callback: Callback | None = None,
+    watch: Watch | None = None,
     extend: Script | None = None,
 ) -> _Run:
     _native.warn_once_if_slow()
@@ -313,28 +326,25 @@ def _run(
     asked_for = max_atoms
     if not settings.update.repeats:
         max_atoms = min(max_atoms, problem.dictionary.n_atoms)
-    progress = Progress(max_atoms, check_verbose(settings.verbose))
-    try:
-        fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads)
-        path = pursue(
-            fit,
-            Selector(settings.selection, problem.n_looked_at, settings.seed, fit),
-            recorder,
-            rule,
-            max_atoms=max_atoms,
-            target_norm=float(np.linalg.norm(fit.targets)),
-            exchange=settings.exchange,
-            replay=None if extend is None else problem.renumber(extend),
-            callback=callback,
-            progress=progress,
-            end_reason="" if max_atoms == asked_for else ALL_PICKED,
-        )
-    finally:
-        progress.close()
+    fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads, watch)
+    path = pursue(
+        fit,
+        Selector(settings.selection, problem.n_looked_at, settings.seed, fit),
+        recorder,
+        rule,
+        max_atoms=max_atoms,
+        target_norm=float(np.linalg.norm(fit.targets)),
+        exchange=settings.exchange,
+        replay=None if extend is None else problem.renumber(extend),
+        watch=watch,
+        end_reason="" if max_atoms == asked_for else settings.all_picked,
+    )
     return _Run(path, problem, fit, recorder)
 
 
-def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n_threads: int) -> tuple[Fit, Recorder]:
+def _set_up(
+    problem: Problem, settings: Settings, max_atoms: int, budget: int, n_threads: int, watch: Watch | None
+) -> tuple[Fit, Recorder]:
     """Build what the loop works on."""
     penalty, nugget = resolve_penalty(
         settings.penalty, settings.alpha, problem.total_weight, problem.dictionary, n_threads
@@ -352,7 +362,7 @@ def _set_up(problem: Problem, settings: Settings, max_atoms: int, budget: int, n
         memory_budget=max(0, budget - n_directions * n_numbers * 8),
         n_threads=n_threads,
     )
-    fit = start_fit(settings.update, engine, problem, penalty, max_atoms)
+    fit = start_fit(settings.update, engine, problem, penalty, max_atoms, watch)
     measure = Measure(None if type(problem.loss) is Squared else problem.loss, settings.classes)
     monitor = None
     if problem.held_out is not None:

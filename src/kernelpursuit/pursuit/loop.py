@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.path import PursuitPath, Script
-from kernelpursuit.pursuit.progress import Progress
 from kernelpursuit.pursuit.recorder import Recorder
 from kernelpursuit.pursuit.selection import Selector
+from kernelpursuit.pursuit.watch import Watch
 from kernelpursuit.stopping import StoppingRule
-
-Callback = Callable[[PursuitPath], object]
 
 # A residual below this many eps of the target is zero but for rounding.
 ZERO_RESIDUAL = 8 * np.finfo(np.float64).eps
@@ -29,8 +25,7 @@ def pursue(
     target_norm: float,
     exchange: bool = False,
     replay: Script | None = None,
-    callback: Callback | None = None,
-    progress: Progress | None = None,
+    watch: Watch | None = None,
     end_reason: str = "",
 ) -> PursuitPath:
     """Add atoms until a rule fires, none is left to gain from, or `max_atoms` steps are done; return the path.
@@ -47,8 +42,8 @@ def pursue(
         Whether every step ends with an attempt to exchange two atoms.
     replay : Script, optional
         Steps that are taken first, without scoring any candidate.
-    callback : callable, optional
-        Called with the path after every step; a true answer ends the loop.
+    watch : Watch, optional
+        Asked with the path after every step whether to end.
     end_reason : str
         What to say of a loop that has taken `max_atoms` steps.
     """
@@ -56,11 +51,9 @@ def pursue(
     while reason is None:
         recorder.record()
         path = recorder.path(selector, "running")
-        if fit.n_steps and progress is not None:
-            progress.step(path)
-        if fit.n_steps and callback is not None and callback(path):
-            reason = "the callback asked to stop"
-        else:
+        if fit.n_steps and watch is not None:
+            reason = watch.step(path, max_atoms)
+        if reason is None:
             if rule.needs_correlation:
                 recorder.note_correlation(selector.best_correlation(), fit.n_steps)
             reason = _end(fit, path, rule, target_norm)

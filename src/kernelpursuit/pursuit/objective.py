@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from kernelpursuit.losses import Loss
+from kernelpursuit.losses.real import number
 from kernelpursuit.pursuit.measure import checked_value
+from kernelpursuit.pursuit.watch import Ended, Watch
 
 # Rows that a score has settled have next to no curvature. Below this part of the largest it is rounded up, so that a
 # row's weight never leaves the range in which an inner product can be computed.
@@ -26,7 +29,9 @@ FLAT = 1e-8
 
 
 class Objective:
-    """`sum_i s_i loss(y_i, f_i)` as a function of the scores f.
+    """`unit sum_i s_i loss(y_i, f_i)` as a function of the scores f.
+
+    The unit is that of the loss, and 1 for most: with it, the sum has the unit of a squared target, as a penalty has.
 
     Parameters
     ----------
@@ -36,20 +41,25 @@ class Objective:
         Targets as the loss takes them.
     weights : array of shape (n_rows,)
         Sample weights.
+    watch : Watch, optional
+        Asked by a search for the minimum whether to end.
     """
 
-    def __init__(self, loss: Loss, y: np.ndarray, weights: np.ndarray):
+    def __init__(self, loss: Loss, y: np.ndarray, weights: np.ndarray, watch: Watch | None = None):
         self.loss = loss
         self.y = y
         self.weights = weights
+        self.watch = watch
+        self._unit = float(number("unit", loss.unit))
 
     def value(self, scores: np.ndarray) -> float:
         """The sum over rows."""
-        return float(self.weights @ self._checked("value", self.loss.value(self.y, scores), self.weights.shape))
+        values = self._checked("value", self.loss.value(self.y, scores), self.weights.shape)
+        return self._unit * float(self.weights @ values)
 
     def gradient(self, scores: np.ndarray) -> np.ndarray:
         """Its derivative by every score, shape (n_targets, n_rows)."""
-        return self._checked("gradient", self.loss.gradient(self.y, scores), self.y.shape) * self.weights
+        return self._checked("gradient", self.loss.gradient(self.y, scores), self.y.shape) * (self._unit * self.weights)
 
     def metric(self, scores: np.ndarray) -> np.ndarray:
         """Weights of the square that equals the sum around these scores: half the curvature of every row."""
@@ -58,7 +68,7 @@ class Objective:
             raise ValueError(f"The curvature of loss={self.loss!r} is negative; give a bound on it that is not.")
         # Without any, every row is where the loss is least, and one square is as good as another.
         largest = float(curvature.max()) or 1.0
-        return 0.5 * self.weights * np.maximum(curvature, FLATTEST * largest)
+        return (0.5 * self._unit) * self.weights * np.maximum(curvature, FLATTEST * largest)
 
     def _checked(self, what: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         return checked_value(self.loss, what, values, shape)
@@ -69,8 +79,11 @@ def descend(
     start: np.ndarray,
     solver: str = "newton",
     converged: float = CONVERGED,
+    watch: Watch | None = None,
 ) -> np.ndarray:
     """Minimise a function of coordinates in which its curvature is about one, from a start that is close.
+
+    Where `watch` asks for an end, the lowest point so far is returned.
 
     `solver` "newton" is limited-memory quasi-Newton, which such coordinates make Newton's method at first and better
     after each step; "cg" is nonlinear conjugate gradients, the choice of Vincent and Bengio.
@@ -87,10 +100,33 @@ def descend(
     # Costs tell points apart only while the gradient is above the root of their rounding; the rest is polish.
     options |= {"gtol": max(converged, CONVERGED), "maxiter": MOST_ITERATIONS}
 
+    lowest = cost, start
+
     def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal lowest
         value, gradient = function(size * x.reshape(start.shape))
+        if watch is not None:
+            if value < lowest[0]:
+                lowest = value, size * x.reshape(start.shape)
+            if watch.ask_again():
+                raise Ended
         return value / size**2, gradient.ravel() / size
 
+    try:
+        return _descended(flat, start, size, cost, method, options, converged)
+    except Ended:
+        return lowest[1]
+
+
+def _descended(
+    flat: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    size: float,
+    cost: float,
+    method: str,
+    options: dict[str, Any],
+    converged: float,
+) -> np.ndarray:
     found = minimize(flat, start.ravel() / size, jac=True, method=method, options=options)
     if not found.fun * size**2 <= cost:
         return start

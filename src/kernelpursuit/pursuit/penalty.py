@@ -132,7 +132,7 @@ def resolve_penalty(
     check_number("alpha", alpha, low=0)
     if penalty is None:
         return None, 0.0
-    check_option("penalty", penalty, NAMES)
+    check_option("penalty", penalty, NAMES, "None")
     if penalty == "rkhs":
         require_mercer(dictionary, "penalty='rkhs'")
         return (RKHS(alpha, total_weight, dictionary, n_threads) if alpha > 0 else None), 0.0

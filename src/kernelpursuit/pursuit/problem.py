@@ -11,12 +11,11 @@ import scipy.sparse as sp
 from kernelpursuit._validate import as_floats, check_finite, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed, split
 from kernelpursuit.losses import Loss
+from kernelpursuit.losses.real import check_size
 from kernelpursuit.pursuit.measure import classes_of
 from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
 
-# Beyond this size, or its inverse, sums of squares of the targets leave the range of float64.
-SMALLEST_TARGET = 1e-152
 # Weights are brought into this range, beyond which squares of their sums leave that of float64.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 # A sparse X of up to this many entries, zeros included (256 MB), is made dense if it has few features or few zeros.
@@ -186,13 +185,19 @@ def _limits(truncate: Any, y: np.ndarray) -> np.ndarray | None:
         return None
     if isinstance(truncate, str) and truncate == "auto":
         return np.abs(y).max(axis=0)
+    return np.full(y.shape[1], float(check_truncate(truncate)))
+
+
+def check_truncate(truncate: Any) -> Any:
+    """Return `truncate` if it is a number above 0, "auto" or None."""
+    if truncate is None or (isinstance(truncate, str) and truncate == "auto"):
+        return truncate
     try:
-        limit = check_number("truncate", truncate, low=0, strict=True)
+        return check_number("truncate", truncate, low=0, strict=True)
     except ValueError:
         raise ValueError(
             f"truncate={truncate!r} is not usable; give a number above 0, 'auto' for the largest |y|, or None."
         ) from None
-    return np.full(y.shape[1], float(limit))
 
 
 def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
@@ -309,11 +314,5 @@ def _numbers_searched(whole: Dictionary, subset: np.ndarray | None, kept: np.nda
 
 def _power_of_two(y: np.ndarray) -> float:
     """The power of two that brings the largest target to between 1/2 and 1."""
-    largest = float(np.abs(y).max(initial=0.0))
-    if largest == 0:
-        return 1.0
-    if not SMALLEST_TARGET <= largest <= 1 / SMALLEST_TARGET:
-        raise ValueError(
-            f"y is of the size {largest:.1g}, whose square is out of range; multiply y by a constant first."
-        )
-    return float(np.ldexp(1.0, -int(np.frexp(largest)[1])))
+    largest = check_size(y)
+    return float(np.ldexp(1.0, -int(np.frexp(largest)[1]))) if largest else 1.0

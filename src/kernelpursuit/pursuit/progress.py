@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
 
 QUIET_SECONDS = 2.0
 SECONDS_BETWEEN = 0.5
@@ -47,23 +46,3 @@ class ProgressLine:
         if self._shown:
             sys.stderr.write("\n")
             sys.stderr.flush()
-
-
-class Progress(ProgressLine):
-    """Where a path is."""
-
-    def __init__(self, max_atoms: int, enabled: bool):
-        super().__init__(enabled)
-        self.max_atoms = max_atoms
-
-    def step(self, path: Any) -> None:
-        """Show where the path is, if it is time to."""
-        if not self.is_due:
-            return
-        elapsed, k = self.elapsed, path.n_steps
-        relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
-        left = elapsed / max(k, 1) * (self.max_atoms - k)
-        self.show(
-            f"{k} of at most {self.max_atoms} atoms, relative residual {relative:.4f}, "
-            f"{elapsed:.0f} s, up to {left:.0f} s left"
-        )

@@ -236,14 +236,24 @@ class Selector:
 
 def resolve_candidates(candidates: Any, n_atoms: int, seed: int) -> tuple[np.ndarray | None, int | None]:
     """Return (the fixed subset of atoms, or None for all; how many are looked at a step, or None for all)."""
+    candidates = check_candidates(candidates)
     if isinstance(candidates, str):
-        if check_option("candidates", candidates, ("auto", "all")) == "all" or n_atoms <= AUTO_CANDIDATES:
+        if candidates == "all" or n_atoms <= AUTO_CANDIDATES:
             return None, None
         drawn = np.random.default_rng([seed, 0, CANDIDATES]).choice(n_atoms, size=AUTO_CANDIDATES, replace=False)
         return np.sort(drawn), None
     if isinstance(candidates, (int, np.integer)) and not isinstance(candidates, bool):
-        return None, check_number("candidates", int(candidates), low=1, integer=True)
+        return None, int(candidates)
     return _check_subset(candidates, n_atoms), None
+
+
+def check_candidates(candidates: Any) -> Any:
+    """Return `candidates` if it is a name or a number that can be meant; lists are checked with the dictionary."""
+    if isinstance(candidates, str):
+        return check_option("candidates", candidates, ("auto", "all"), "a number, or a list of atom numbers")
+    if isinstance(candidates, (int, np.integer)) and not isinstance(candidates, bool):
+        return check_number("candidates", int(candidates), low=1, integer=True)
+    return candidates
 
 
 def _check_subset(candidates: Any, n_atoms: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.losses import Loss
+from kernelpursuit.stopping import ALL_PICKED
 from kernelpursuit.updates import Orthogonal, Update
 
 
@@ -19,7 +20,7 @@ class Settings:
     They are checked where they are used. `truncate` is the largest absolute prediction, "auto" or None; `loss` is None
     for the squared one; `classes` says that targets are codes of classes, `intervals` that the path should know how far
     rows, left out, are from their predictions; `units` are those in which several targets are fitted, so that none
-    counts for more than another.
+    counts for more than another; `all_picked` is what the path says where no atom is left.
     """
 
     dictionary: Dictionary
@@ -41,3 +42,4 @@ class Settings:
     classes: bool = False
     intervals: bool = True
     units: np.ndarray | None = None
+    all_picked: str = ALL_PICKED

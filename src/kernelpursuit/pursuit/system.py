@@ -21,14 +21,15 @@ from kernelpursuit.pursuit.penalty import Penalty, require_mercer, require_train
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.selection import NAMES, SCORES
 from kernelpursuit.pursuit.settings import Settings
+from kernelpursuit.pursuit.watch import Watch
 from kernelpursuit.stopping import StoppingRule
 from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise, Update
 
 
 def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> None:
-    """Refuse choices that have no meaning together, in a sentence that says what does."""
-    selection, update, penalty = settings.selection, settings.update, settings.penalty
-    check_option("selection", selection, NAMES)
+    """Refuse choices that have no meaning together or on this problem, in a sentence that says what does."""
+    check_choices(settings, rule)
+    selection = settings.selection
     if selection == "residual":
         require_training_rows(problem.dictionary, "selection='residual'")
         require_mercer(problem.dictionary, "selection='residual'")
@@ -39,6 +40,12 @@ def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> No
         scored = selection in SCORES and problem.n_looked_at is None
         needs = "selection='correlation' or 'gain' over all candidates"
         _require(scored, f"stop={rule.name!r}", needs, "it asks how much any atom correlates with what is left")
+
+
+def check_choices(settings: Settings, rule: StoppingRule) -> None:
+    """Refuse choices that have no meaning together, whatever the data."""
+    selection, update, penalty = settings.selection, settings.update, settings.penalty
+    check_option("selection", selection, NAMES)
     if isinstance(update, MinRes):
         _require(selection == "residual", "update='minres'", "selection='residual'", "it moves along the residual")
         _require(
@@ -91,11 +98,18 @@ def _require(holds: bool, what: str, needs: str, why: str) -> None:
         raise ValueError(f"{what} needs {needs}, since {why}.")
 
 
-def start_fit(update: Update, engine: Engine, problem: Problem, penalty: Penalty | None, capacity: int) -> Fit:
-    """The fit without any atom, in which weights follow by the given update."""
+def start_fit(
+    update: Update,
+    engine: Engine,
+    problem: Problem,
+    penalty: Penalty | None,
+    capacity: int,
+    watch: Watch | None = None,
+) -> Fit:
+    """The fit without any atom, in which weights follow by the given update; a long refit asks `watch` on its way."""
     fixed = problem.fixed_values(problem.X)
     if problem.loss is not None:
-        objective = Objective(problem.loss, problem.targets, problem.sample_weights)
+        objective = Objective(problem.loss, problem.targets, problem.sample_weights, watch)
         # A loss of a wrong shape is told before its constant is looked for.
         nothing = np.zeros(problem.targets.shape)
         objective.value(nothing), objective.gradient(nothing), objective.metric(nothing)

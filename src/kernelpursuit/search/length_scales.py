@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._validate import check_verbose
+from kernelpursuit._validate import ByName, check_verbose
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size
 from kernelpursuit.engine import resolve_budget
@@ -37,7 +37,7 @@ def _best_has(name: str) -> Any:
     return check
 
 
-class LengthScaleSearch(MetaEstimatorMixin, BaseEstimator):
+class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
     """Fit an estimator with every `gamma` and `alpha` of a grid, and keep the best by a criterion of the fit itself.
 
     Where scikit-learn's `GridSearchCV` fits every combination anew on every fold, this one takes the criterion that a
@@ -169,7 +169,7 @@ class LengthScaleSearch(MetaEstimatorMixin, BaseEstimator):
         base, dictionary = self._check_estimator()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        with one_sentence("X"):
+        with one_sentence("X", X):
             rows = validate_data(self, X, **ROWS)
         check_range(rows)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])

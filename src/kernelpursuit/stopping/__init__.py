@@ -15,7 +15,7 @@ prediction      ptr
 joined          two rules as one, and rules by name
 """
 
-from kernelpursuit.stopping.base import ALL_PICKED, NoAtoms, StoppingRule, count_atoms, tell_size
+from kernelpursuit.stopping.base import ALL_LEARNED, ALL_PICKED, NoAtoms, StoppingRule, count_atoms, tell_size
 from kernelpursuit.stopping.criteria import AIC, FPE, HDAIC, MDL, TR1
 from kernelpursuit.stopping.held_out import CV, Validation
 from kernelpursuit.stopping.joined import BY_NAME, Either, as_rule
@@ -25,6 +25,7 @@ from kernelpursuit.stopping.thresholds import TR2, TR3, TR4, Max, Tol
 
 __all__ = [
     "AIC",
+    "ALL_LEARNED",
     "ALL_PICKED",
     "BY_NAME",
     "CV",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelpursuit._validate import check_number
+from kernelpursuit._validate import ByName, check_number
 
 if TYPE_CHECKING:
     from kernelpursuit.stopping.joined import Either
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Why a loop has ended that has no atom left.
 ALL_PICKED = "every candidate has been picked"
+# The same of atoms that were learned on a sample of the rows, which are fewer than the candidates were.
+ALL_LEARNED = "all learned atoms are in"
 
 
 def count_atoms(k: int) -> str:
@@ -28,7 +30,7 @@ def tell_size(path: Any, k: int) -> str:
     return count_atoms(size) if size == k else f"{count_atoms(size)} in {k} steps"
 
 
-class StoppingRule:
+class StoppingRule(ByName):
     """Base of all rules; by itself it never fires and keeps every atom.
 
     `path` is a `PursuitPath`; while the loop runs, it ends with the current step.

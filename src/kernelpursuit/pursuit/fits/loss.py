@@ -175,7 +175,7 @@ class LossFit(OrthogonalFit):
         shared = min(len(b), len(self._refitted))
         last[:shared] = self._refitted[:shared]
         start = min((b, before, last), key=lambda coordinates: self._cost_of(coordinates)[0])
-        return descend(self._cost_of, start, self.update.solver, converged)
+        return descend(self._cost_of, start, self.update.solver, converged, self.objective.watch)
 
     def _settle(self, b: np.ndarray) -> None:
         """Take the model with coordinates b, and the square around its scores."""

@@ -1,0 +1,104 @@
+"""Callbacks: objects that follow a fit through its stages, and may end it early.
+
+`fit(X, y, callback=...)` takes a function of the path, a callback of this module, or a list of these. A function is
+called after every step of the loop over all rows. A callback is also asked in every stage before.
+
+>>> from kernelpursuit import KernelPursuitRegressor
+>>> from kernelpursuit.callbacks import TimeLimit
+>>> from kernelpursuit.data import make_chirp
+>>> model = KernelPursuitRegressor(random_state=0).fit(*make_chirp(100), callback=TimeLimit(60))
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kernelpursuit._validate import ByName, check_number
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where a fit is.
+
+    name      what is being done, such as "scales, round 2 of 3"
+    fraction  how much of the whole fit is done, from 0 to 1, by the estimate of its time
+    end       the fraction at which this stage is expected to end
+    """
+
+    name: str
+    fraction: float
+    end: float
+
+
+class Callback:
+    """Base of callbacks; by itself it only watches. Override what you need.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.callbacks import Callback
+    >>> from kernelpursuit.data import make_chirp
+    >>> class Names(Callback):
+    ...     def on_start(self):
+    ...         self.seen = []
+    ...     def on_stage(self, stage):
+    ...         self.seen.append(stage.name)
+    >>> names = Names()
+    >>> model = KernelPursuitRegressor(random_state=0).fit(*make_chirp(100), callback=names)
+    >>> names.seen[0], names.seen[-1]
+    ('scales, round 1 of 4', 'fitting all rows')
+    """
+
+    def on_start(self) -> None:
+        """Called when a fit begins."""
+
+    def on_stage(self, stage: Stage) -> object:
+        """Called many times in every stage; a true answer ends that stage with the best it has found so far.
+
+        The stages after it still run, and ask in their turn.
+        """
+        return False
+
+    def __call__(self, path: Any) -> object:
+        """Called with the path after every step of the loop over all rows; a true answer ends the loop."""
+        return False
+
+
+class TimeLimit(ByName, Callback):
+    """Ends a fit after about so many seconds, with the best model so far.
+
+    Every stage has the share of the time that it would have of a fit without limit, so that atoms are picked and
+    fitted to all rows however short the time is. A fit that is faster than the limit is not changed. A stage can end
+    only between two steps, and always takes at least one: on many rows, or with many classes, the least that a fit does
+    may take longer than the limit.
+
+    Parameters
+    ----------
+    seconds : float
+        The limit.
+    clock : callable, default=time.monotonic
+        Returns the seconds that have passed since some moment.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic):
+        self.seconds = check_number("seconds", seconds, low=0, strict=True)
+        self.clock = clock
+        self._started = clock()
+
+    def on_start(self) -> None:
+        """Start counting."""
+        self._started = self.clock()
+
+    def on_stage(self, stage: Stage) -> bool:
+        """Whether the time up to the end of this stage is over."""
+        return self.clock() - self._started > self.seconds * stage.end
+
+    def __repr__(self) -> str:
+        """Show the limit."""
+        return f"TimeLimit({self.seconds:g})"
+
+
+__all__ = ["Callback", "Stage", "TimeLimit"]

@@ -1,0 +1,74 @@
+"""About how long the parts of a fit take: operations counted, and constants that were measured.
+
+The unit is the time of one operation of a matrix product on this machine. Constants are from fits of 442 to 20,000 rows
+with 1 to 26 outputs, by one thread; the estimate was within a factor of two of each of them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpursuit.pursuit import one_blas_thread
+
+# Operations of a matrix product in the time in which a pass over a dictionary takes one value from memory, and seconds
+# that a step of a loop costs beside that.
+MEMORY_BOUND, SECONDS_A_STEP = 24.0, 8e-4
+# What a step costs a row under another loss than the squared one, for refits and leave-one-out losses; it grows with
+# this power of the number of outputs.
+LOSS_A_ROW, OUTPUTS_POWER = 8.5e4, 0.4
+# Looks of a search by L-BFGS for each of its steps.
+LOOKS_A_STEP = 1.5
+# How often the last refit of a loss looks at all rows.
+LAST_LOOKS = 150.0
+# The fraction of the atoms that may be picked that commonly are: numbers and classes.
+PICKED_OF_NUMBERS, PICKED_OF_CLASSES = 0.5, 0.7
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What operations cost here.
+
+    n_outputs   targets or scores a row
+    has_loss    whether they have another loss than the squared one
+    operations  of a matrix product, in a second
+    """
+
+    n_outputs: int
+    has_loss: bool
+    operations: float
+
+    def loop(self, n_steps: float, n_rows: float, n_candidates: float) -> float:
+        """Seconds that picking so many atoms takes, on these rows, of so many candidates."""
+        a_step = n_rows * n_candidates * MEMORY_BOUND
+        if self.has_loss:
+            a_step += LOSS_A_ROW * n_rows * self.n_outputs**OUTPUTS_POWER
+        return n_steps * (a_step / self.operations + SECONDS_A_STEP)
+
+    def inverses(self, n_fits: float, n_rows: float) -> float:
+        """Seconds of so many inverses of a matrix with a row for each of so many rows."""
+        return n_fits * 2.0 * n_rows**3 / self.operations
+
+    def descent(self, n_steps: float, n_rows: float, n_atoms: float, a_value: float) -> float:
+        """Seconds of a search by L-BFGS, with so many operations for every kernel value of a look."""
+        return LOOKS_A_STEP * n_steps * n_rows * n_atoms * a_value / self.operations
+
+    def all_rows(self, n_steps: float, n_rows: float) -> float:
+        """Seconds of the last loop, whose candidates are its atoms, and of the last refit."""
+        if not self.has_loss:
+            return 8.0 * n_rows * n_steps**2 / self.operations
+        refit = LAST_LOOKS * 4.0 * n_rows * n_steps * self.n_outputs / self.operations
+        return self.loop(n_steps, n_rows, 0.5 * n_steps) + refit
+
+
+def operations_a_second() -> float:
+    """Speed of a matrix product on this machine, by one thread."""
+    A, took = np.ones((256, 256)), []
+    with one_blas_thread():
+        for _ in range(5):
+            start = time.perf_counter()
+            A @ A
+            took.append(time.perf_counter() - start)
+    return 2 * 256**3 / max(min(took), 1e-9)

@@ -1,0 +1,166 @@
+"""Follows a fit through its stages: progress on stderr, and callbacks that may end one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from kernelpursuit._validate import check_verbose
+from kernelpursuit.callbacks import Stage
+from kernelpursuit.pursuit.progress import ProgressLine
+
+# The part of a fit in which callbacks see the path.
+ALL_ROWS = "fitting all rows"
+# What a loop says that a callback has ended.
+ASKED = "the callback asked to stop"
+# Of the loop over all rows under a loss, what the steps take; the rest is for the refit of the model that is kept.
+STEPS = 0.8
+# Below this fraction of a fit, what is left is known better from the estimate than from the time so far.
+EARLY = 0.05
+
+
+class Ended(Exception):
+    """A search for a minimum was asked to end."""
+
+
+class Watch:
+    """One fit, from its first stage to its last.
+
+    A fit consists of parts, whose times are estimated beforehand (`expect`). `part` begins one, `within` divides it,
+    and `ask` says how far it is; a true answer means that it should end with what it has.
+
+    Parameters
+    ----------
+    callback : callable, Callback, list of these, or None
+        Who is asked.
+    verbose : bool
+        Whether to show progress on stderr.
+    """
+
+    def __init__(self, callback: Any = None, verbose: Any = False):
+        self.callbacks = _as_callbacks(callback)
+        self.line = ProgressLine(check_verbose(verbose))
+        self.current = ALL_ROWS
+        self.name = ALL_ROWS
+        self._spans = {ALL_ROWS: (0.0, 1.0)}
+        self._span = (0.0, 1.0)
+        self._done = 0.0
+        self._seconds = 0.0
+        self._ended: dict[str, list[str]] = {}
+        self._moved = 0.0, time.monotonic()
+        for one in self.callbacks:
+            if hasattr(one, "on_start"):
+                one.on_start()
+
+    @classmethod
+    def of(cls, callback: Any, verbose: Any) -> Watch:
+        """Return the watch of a fit that is already watched, or a new one."""
+        return callback if isinstance(callback, Watch) else cls(callback, verbose)
+
+    def expect(self, seconds: Mapping[str, float]) -> None:
+        """Say which parts the fit has, in their order, and about how long each takes."""
+        total, before, spans = sum(seconds.values()) or 1.0, 0.0, {}
+        for part, time_of_part in seconds.items():
+            spans[part] = (before / total, (before + time_of_part) / total)
+            before += time_of_part
+        self._spans, self._seconds = spans, total
+
+    def part(self, part: str) -> None:
+        """Begin a part; one that was not expected takes no time."""
+        here = self._span[1] if self._span != (0.0, 1.0) else 0.0
+        self.current = self.name = part
+        self._span, self._done = self._spans.get(part, (here, here)), 0.0
+
+    @contextmanager
+    def within(self, start: float, stop: float, name: str | None = None) -> Iterator[None]:
+        """Do what takes the time from one fraction of the current stage to another, under a name of its own."""
+        span, before = self._span, self.name
+        low, high = span
+        self._span, self.name = (low + start * (high - low), low + stop * (high - low)), name or before
+        self._done = 0.0
+        try:
+            yield
+        finally:
+            self._span, self.name = span, before
+
+    def ask(self, done: float = 0.0) -> bool:
+        """Whether the current stage, of which this fraction is done, should end; shows where it is if that is due."""
+        stage = self._stage(done)
+        self._show(stage, stage.name)
+        return self._is_ended(stage)
+
+    def ask_again(self) -> bool:
+        """The same question on the way to the next step, which may take long."""
+        return self.ask(self._done)
+
+    def step(self, path: Any, max_atoms: int) -> str | None:
+        """Ask after a step of a loop; return why it should end, or None. Callbacks see the path of the last loop."""
+        k, stage, sees_path = path.n_steps, self._stage(path.n_steps / max_atoms), self.current == ALL_ROWS
+        relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
+        words = f"{k} of at most {max_atoms} atoms, relative residual {relative:.4f}"
+        self._show(stage, words if stage.name == ALL_ROWS else f"{stage.name}: {words}")
+        if sees_path and any([callable(one) and one(path) for one in self.callbacks]):
+            return ASKED
+        return ASKED if self._is_ended(stage) else None
+
+    def _stage(self, done: float) -> Stage:
+        low, high = self._span
+        self._done = min(max(done, 0.0), 1.0)
+        return Stage(self.name, low + self._done * (high - low), high)
+
+    def _is_ended(self, stage: Stage) -> bool:
+        """Whether any callback ends this stage; all of them are asked."""
+        ends = False
+        for one in self.callbacks:
+            if hasattr(one, "on_stage") and one.on_stage(stage):
+                parts = self._ended.setdefault(_name_of(one), [])
+                if self.current not in parts:
+                    parts.append(self.current)
+                ends = True
+        return ends
+
+    def explain(self, reason: str) -> str:
+        """Add to a reason which callbacks ended which parts of the fit."""
+        ended = [f"{name} cut short: {', '.join(parts)}" for name, parts in self._ended.items()]
+        return "; ".join([reason, *ended])
+
+    def close(self) -> None:
+        """End the line of progress."""
+        self.line.close()
+
+    def _show(self, stage: Stage, words: str) -> None:
+        if self.line.is_due:
+            self.line.show(f"{words}, {self._times(stage.fraction)}")
+
+    def _times(self, fraction: float) -> str:
+        """Seconds so far, and about how many are left.
+
+        Where nothing has moved for some seconds, at least as many are left.
+        """
+        now, elapsed = time.monotonic(), self.line.elapsed
+        if fraction > self._moved[0]:
+            self._moved = fraction, now
+        left = elapsed * (1 - fraction) / fraction if fraction > 0 else 0.0
+        if fraction < EARLY and self._seconds:
+            left = max(self._seconds * (1 - fraction) - elapsed, elapsed)
+        left = max(left, now - self._moved[1])
+        return f"{elapsed:.0f} s, about {max(left, 1.0):.0f} s left"
+
+
+def _as_callbacks(callback: Any) -> list[Any]:
+    """The callbacks as a list, each of which can be called or has the methods of `Callback`."""
+    given = callback if isinstance(callback, (list, tuple)) else [] if callback is None else [callback]
+    for one in given:
+        if isinstance(one, type) or not (callable(one) or hasattr(one, "on_stage")):
+            raise ValueError(
+                f"callback={callback!r} is not usable; give a function of the path, a callback such as "
+                "kernelpursuit.callbacks.TimeLimit(10), a list of these, or None."
+            )
+    return list(given)
+
+
+def _name_of(callback: Any) -> str:
+    words = repr(callback)
+    return type(callback).__name__ if words.startswith("<") else words
