@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-floor test-sanitize lint bench bench-classify bench-defaults bench-choices bench-battery reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-slow test-numpy test-floor test-sanitize lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -75,6 +75,10 @@ $(VENV)/bench: $(VENV)/dependencies | $(VENV)/installed
 # The defaults against SVR, Nyström features, LightGBM and SGPR; takes hours, and goes on where it was stopped.
 bench-defaults: setup $(VENV)/bench
 	PYTHONPATH=. $(BIN)/python benchmarks/defaults.py
+
+# The defaults with twenty seeds on every data set; goes on where it was stopped.
+bench-seeds: setup
+	PYTHONPATH=. $(BIN)/python benchmarks/seeds.py --write
 
 # What else the defaults could have been, over all data sets.
 bench-choices: setup

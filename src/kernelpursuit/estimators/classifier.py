@@ -41,7 +41,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     Parameters
     ----------
-    kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty, refine
+    kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty, refine, trend
         As for `KernelPursuitRegressor`. With a loss other than "squared", `selection="gain"` goes by the weighted
         square that equals the loss around the last refit, and `update="orthogonal"` refits all weights to the loss
         every few steps; see `kernelpursuit.updates`.

@@ -92,6 +92,11 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         beyond its least and largest training value, less and less from there, and not at all from one range on. No
         prediction leaves the range of the training targets by more than half of it. With "free" predictions are those
         of the model everywhere. "auto" is "return" where something was learned, and else "free".
+    trend : {"auto", "linear"} or None, default="auto"
+        Whether every model has a straight line in it, unpenalised (`dictionary.LinearTrend`): always, never, or where
+        something is learned and validation rows gain from it. A line that was asked for goes on outside the training
+        rows; one that "auto" has found ends at the limits of `outside`. `fixed_coef_` are its weights, for features of
+        mean 0 and standard deviation 1.
     fit_intercept : bool, default=True
         Whether to fit a constant.
     truncate : float, "auto" or None, default=None
