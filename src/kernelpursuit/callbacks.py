@@ -49,7 +49,7 @@ class Callback:
     >>> names = Names()
     >>> model = KernelPursuitRegressor(random_state=0).fit(*make_chirp(100), callback=names)
     >>> names.seen[0], names.seen[-1]
-    ('scales, round 1 of 4', 'fitting all rows')
+    ('scales', 'fitting all rows')
     """
 
     def on_start(self) -> None:

@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, pursuit_path
 from kernelpursuit.callbacks import Callback, Stage, TimeLimit
 from kernelpursuit.data import make_friedman
-from kernelpursuit.learning import plan
+from kernelpursuit.learning import plan, stages
 from kernelpursuit.pursuit import progress, watch
 from kernelpursuit.pursuit.watch import ALL_ROWS, Watch
 
@@ -21,6 +21,9 @@ def _short(monkeypatch):
     monkeypatch.setattr(plan.ScalesPlan, "__init__", short(plan.ScalesPlan, n_atoms=8, n_steps=3, n_rounds=2))
     monkeypatch.setattr(plan.RefinePlan, "__init__", short(plan.RefinePlan, n_steps=2, n_rounds=2))
     monkeypatch.setattr(plan, "CHOICES_FROM", 100)
+    # So few rows would all be atoms, and other kernels be out before they have a round.
+    monkeypatch.setattr(stages, "EVERY_ROW_BELOW", 0)
+    monkeypatch.setattr(stages, "start_of_another", lambda kernel, model, *others: model)
 
 
 def short(kind, **settings):

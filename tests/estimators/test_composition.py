@@ -76,7 +76,7 @@ def test_set_params(toy):
     X, y = toy
     model = plain_regressor().set_params(max_atoms=3, stop="max", gamma=0.5)
     assert model.fit(X, y).n_atoms_ == 3
-    with pytest.raises(ValueError, match="Invalid parameter 'n_atoms'"):
+    with pytest.raises(ValueError, match="has no parameter 'n_atoms'; did you mean 'max_atoms'"):
         model.set_params(n_atoms=3)
     assert is_regressor(model)
 

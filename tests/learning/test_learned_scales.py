@@ -143,6 +143,7 @@ COLUMNS = awkward_columns(np.random.default_rng(5))
 
 
 @pytest.mark.usefixtures("short_plan")
+@pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
 class TestAwkwardData:
     @pytest.mark.parametrize("refine", ["auto", True])
     @pytest.mark.parametrize("name", COLUMNS)

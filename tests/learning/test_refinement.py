@@ -84,6 +84,7 @@ class TestWithFewAtoms:
         assert model.feature_scales_ is None
         np.testing.assert_array_equal(model.centers_, X[model.center_indices_])
 
+    @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
     @pytest.mark.parametrize("alpha", [0, 0.0, 1e-9, 0.5, 1e6])
     def test_a_given_penalty_is_kept(self, some, alpha):
         X, y = some
@@ -91,6 +92,7 @@ class TestWithFewAtoms:
         assert model.alpha_ == alpha
         assert np.isfinite(model.predict(X)).all()
 
+    @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
     @pytest.mark.parametrize("gamma", [1e-8, 1e6, "scale", [0.3, 0.0, 0.5]])
     def test_any_given_gamma(self, some, gamma):
         X, y = some

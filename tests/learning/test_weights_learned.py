@@ -197,6 +197,7 @@ class TestUnequalWeights:
         assert np.isfinite([lower, upper, model.predict(grid, return_std=True)[1]]).all()
         assert 0.2 < np.mean(upper - lower) < 1.0, "1.64 times twice the noise is 0.33"
 
+    @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
     @pytest.mark.parametrize(
         "weights",
         [

@@ -39,8 +39,8 @@ LOSSES = [
     SmoothHinge(),
     SmoothHinge(width=1.7),
     Huber(delta=0.8),
-    Quantile(width=0.4),
-    Quantile(q=0.9, width=0.1),
+    Quantile(width=0.4, unit=1.0),
+    Quantile(q=0.9, width=0.1, unit=1.0),
     Softmax(),
     Poisson(),
 ]

@@ -65,12 +65,14 @@ def settle(
     picks_atoms: bool = True,
     before: Learned | None = None,
     watch: Watch | None = None,
+    counts: np.ndarray | None = None,
 ) -> Settled:
     """Decide what an estimator's parameters leave open, by learning where that is asked for and possible.
 
     Learning is for the loop as it is by default; the systems of the papers go by what they are given. `before` is what
     an earlier fit of the same data and settings has learned. Where `picks_atoms` is false, scales and penalty are
-    learned, and no atoms. `watch` follows what is learned, stage by stage.
+    learned, and no atoms. `watch` follows what is learned, stage by stage. `counts` say how many observations each row
+    stands for; by default one, with all its copies.
     """
     kernels, refine, trend = _kernels(estimator.kernel), _check_refine(estimator.refine), check_trend(estimator.trend)
     learns_gamma = is_word(estimator.gamma, "learn")
@@ -85,7 +87,7 @@ def settle(
         assert kernels is not None
         task = _task(estimator, loss, classes, seed, watch or Watch())
         seen = without_held_out(estimator.stop, y, weights, seed, classes)
-        learned = _learn(estimator, X, y, seen, kernels, task, atoms=picks_atoms, refine=refine)
+        learned = _learn(estimator, X, y, seen, kernels, task, atoms=picks_atoms, refine=refine, counts=counts)
     has_atoms = learned is not None and learned.atoms is not None
     dictionary: Dictionary
     if learned is None:
@@ -137,6 +139,13 @@ def check_trend(trend: Any) -> bool | None:
     if trend is None:
         return False
     return {"auto": None, "linear": True}[check_option("trend", trend, ("auto", "linear"), "None")]
+
+
+def _trend(estimator: Any, loss: Loss | None, classes: bool) -> bool | None:
+    """Whether there is to be a line; a line of scores that are no targets, as of counts, only on request."""
+    trend = check_trend(estimator.trend)
+    has_link = loss is not None and not classes and type(loss).mean is not Loss.mean
+    return False if trend is None and has_link else trend
 
 
 def _with_trend(dictionary: Dictionary, trend: bool | None, learned: Learned | None) -> Dictionary:
@@ -214,7 +223,7 @@ def _task(estimator: Any, loss: Loss | None, classes: bool, seed: int, watch: Wa
         n_jobs=estimator.n_jobs,
         memory_budget=estimator.memory_budget,
         alpha=_given_alpha(estimator, loss),
-        trend=check_trend(estimator.trend),
+        trend=_trend(estimator, loss, classes),
         watch=watch,
     )
 
@@ -229,6 +238,7 @@ def _learn(
     *,
     atoms: bool,
     refine: bool | str,
+    counts: np.ndarray | None = None,
 ) -> Learned | None:
     """Plan what is to be learned, say so, and learn it; None where too few rows differ."""
     max_atoms = check_number("max_atoms", most_atoms(estimator.max_atoms, atoms), low=1, integer=True)
@@ -256,7 +266,7 @@ def _learn(
     )
     task.watch.expect(plan.seconds_by_part())
     _say(estimator, str(plan))
-    return learn(X, y, distinct, kernels, task, plan, gamma)
+    return learn(X, y, distinct, kernels, task, plan, gamma, counts)
 
 
 def _say(estimator: Any, words: str) -> None:

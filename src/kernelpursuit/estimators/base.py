@@ -176,6 +176,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             seed=seed,
             before=before,
             watch=watch,
+            counts=seen.each,
         )
         if watch.current != ALL_ROWS:
             watch.part(ALL_ROWS)
@@ -232,8 +233,14 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             kept = without_held_out(self.stop, y, weights, seed, classes)
             used = None if kept is None or kept.all() else np.flatnonzero(kept)
             self._know_data(X if used is None else X[used], y if used is None else y[used], used, kept)
-        if learned is not None and is_word(self.stop, "auto"):
-            warn_if_constant(type(self).__name__, self.path_, self._n_steps, has_trend=learned.trend is not None)
+        if learned is not None and is_word(self.stop, "auto") and (y != y[0]).any():
+            warn_if_constant(
+                type(self).__name__,
+                self.path_,
+                self._n_steps,
+                has_trend=learned.trend is not None,
+                bears_outliers=fitted_loss is not None and fitted_loss.is_for_outliers,
+            )
         return self
 
     def _observe(

@@ -325,7 +325,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         seen = self._observe(X, self._codes(labels), weights, update, as_fitted_loss(self._loss, update), True)
         X, weights, labels = seen.X, seen.weights, labels if seen.rows is None else labels[seen.rows]
         self._rows_seen = seen.rows
-        settled = self._settle_for_all(X, labels, weights, watch)
+        settled = self._settle_for_all(X, labels, weights, watch, seen.each)
         returns = self.outside == "return" or (self.outside == "auto" and settled.learned is not None)
         self.estimators_ = []
         watch.part(ALL_ROWS)
@@ -356,7 +356,9 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         self.stop_reason_ = watch.explain(self.stop_reason_)
         return self
 
-    def _settle_for_all(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch) -> Settled:
+    def _settle_for_all(
+        self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch, counts: np.ndarray | None
+    ) -> Settled:
         """What is learned of all classes at once, and shared by their models: kernel, scales and penalty."""
         update = as_update(self.update)
         settled = settle(
@@ -370,6 +372,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             seed=check_seed(self.random_state),
             picks_atoms=False,
             watch=watch,
+            counts=counts,
         )
         self._set_settled(settled)
         return settled

@@ -13,6 +13,8 @@ PENALTIES = 10.0 ** np.arange(-3.0, 3.0)
 ROUNDS, LONGEST = 8, 3.0
 # Absolute errors below this fraction of their mean count as this: that they are so small is chance.
 SMALLEST = 1e-3
+# Where other rows have less than this fraction of the weight, they say nothing of one.
+LEAST_REST = 1e-9
 # A size that varies is taken where the leave-one-out deviance is lower by this many standard errors.
 CLEARLY = 2.0
 # Directions of columns with less than this of the largest sum of squares are rounding.
@@ -73,7 +75,11 @@ def fit_log_scale(
     mean = float(weights @ t / total)
     start = float(np.log(mean))
     one_size = LogScale(start, np.zeros(columns.shape[1]), columns[0], start, start)
-    loo_of_one = np.log((mean - weights * t / total) / (1.0 - weights / total)) if n > 1 else np.full(n, start)
+    # A row that has all of the weight leaves nothing to say what its error would be.
+    rest = 1.0 - weights / total
+    loo_of_one = np.full(n, start)
+    known = rest > LEAST_REST
+    loo_of_one[known] = np.log(np.maximum(mean - weights * t / total, SMALLEST)[known] / rest[known])
     basis = _Basis.of(columns, weights, groups) if n >= FEWEST else None
     if basis is None:
         return one_size, loo_of_one

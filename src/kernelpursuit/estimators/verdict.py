@@ -17,13 +17,16 @@ ADVICE = (
 )
 
 
-def warn_if_constant(name: str, path: Any, k: int, *, has_trend: bool) -> None:
-    """Warn where the model after k steps of a path is a constant though its targets are none."""
+def warn_if_constant(name: str, path: Any, k: int, *, has_trend: bool, bears_outliers: bool) -> None:
+    """Warn where the model after k steps of a path is a constant though its targets are none.
+
+    A loss that bears outliers may be all outlier, of which no model lowers anything.
+    """
     if has_trend or path.loo is None or not path.loo[0] > 0:
         return
     if path.size[k] == 0:
         warnings.warn(f"{name} is a constant, since atoms did no better: {ADVICE}", ConstantModelWarning, stacklevel=5)
-    elif np.isfinite(path.loo[k]) and path.loo[k] > (1 - NEARLY) * path.loo[0]:
+    elif not bears_outliers and np.isfinite(path.loo[k]) and path.loo[k] > (1 - NEARLY) * path.loo[0]:
         explained = max(0.0, 100 * (1 - path.loo[k] / path.loo[0]))
         words = f"{name} is nearly a constant: its leave-one-out error is {explained:.1f} % below that of one; {ADVICE}"
         warnings.warn(words, ConstantModelWarning, stacklevel=5)

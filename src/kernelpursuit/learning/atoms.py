@@ -138,9 +138,9 @@ def reweighted(values: np.ndarray, scores: np.ndarray, rows: Rows, task: Task, a
 
 
 def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task) -> Target:
-    """What rows say around scores; each goes as a whole when it is left out."""
-    counts, trend = np.ones(len(rows)), rows.Z[:, task.line].T if task.trend else None
-    return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept, counts, trend)
+    """What rows say around scores; each goes as a whole when it is left out, or one of several that it stands for."""
+    trend = rows.Z[:, task.line].T if task.trend else None
+    return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept, rows.units, trend)
 
 
 def pick(
@@ -183,7 +183,7 @@ def pick(
         intervals=False,
     )
     weights = None if (rows.weights == 1).all() else rows.weights
-    counts = None if weights is None else np.ones(len(rows))
+    counts = None if weights is None else rows.units
     y = np.ascontiguousarray(rows.y.T)
     found = run_pursuit(scaled, y, settings, rule, weights, counts=counts, callback=task.watch)
     path, k = found.path, found.n_kept

@@ -41,6 +41,13 @@ class Observations:
     units: np.ndarray | None
 
     @property
+    def each(self) -> np.ndarray | None:
+        """How many observations each row stands for; None where that is one."""
+        if self.weights is None:
+            return None
+        return np.maximum(self.weights, 1.0) if self.counts is None else self.counts
+
+    @property
     def standardised(self) -> np.ndarray:
         """The targets in their units."""
         return self.y if self.units is None else self.y / self.units

@@ -14,7 +14,9 @@ from kernelpursuit.learning.sample import Rows
 # A learned model has to be better than a simple one by this many standard errors of the difference, row by row.
 STANDARD_ERRORS = 1.0
 # Most that losses of rows that scales were tuned on are multiplied by.
-MOST_OPTIMISM = 1.5
+MOST_OPTIMISM = 3.0
+# The fraction of losses that are usual.
+USUAL = 0.99
 # A straight line is tried with up to this many features for each row.
 LINE_FEATURES = 0.25
 
@@ -46,4 +48,7 @@ def is_worth_its_atoms(learned: Losses, simple: Losses, n_tuned: int = 0) -> boo
     """
     n_judged = 1.0 / float(np.square(simple.shares).sum())
     factor = min(1 + 2 * n_tuned / n_judged, MOST_OPTIMISM)
-    return replace(learned, values=factor * learned.values).are_clearly_below(simple, 0.0, STANDARD_ERRORS)
+    # Of a wild row, only as much as of the others.
+    usual = np.minimum(learned.values, np.quantile(learned.values[learned.shares > 0], USUAL))
+    raised = learned.values + (factor - 1) * usual
+    return replace(learned, values=raised).are_clearly_below(simple, 0.0, STANDARD_ERRORS)

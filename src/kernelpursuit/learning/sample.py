@@ -94,7 +94,7 @@ def _of_sparse_rows(X: Any, weights: np.ndarray) -> Standard:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some standardised rows, their targets of shape (n_targets, n_rows), and weights.
+    """Some standardised rows, their targets of shape (n_targets, n_rows), weights, and counts where those are not one.
 
     The rows may be sparse; they are made dense where their values are asked for, and so never all of them at once.
     """
@@ -102,6 +102,12 @@ class Rows:
     given: Any
     y: np.ndarray
     weights: np.ndarray
+    counts: np.ndarray | None = None
+
+    @property
+    def units(self) -> np.ndarray:
+        """How many observations each row stands for: left out, it goes once."""
+        return np.ones(len(self)) if self.counts is None else self.counts
 
     @property
     def Z(self) -> np.ndarray:
@@ -114,7 +120,8 @@ class Rows:
 
     def take(self, which: Any) -> Rows:
         """These rows."""
-        return Rows(self.given[which], self.y[:, which], self.weights[which])
+        counts = None if self.counts is None else self.counts[which]
+        return Rows(self.given[which], self.y[:, which], self.weights[which], counts)
 
 
 @dataclass(frozen=True)
@@ -197,4 +204,5 @@ def joined(first: Rows, second: Rows) -> Rows:
         np.vstack([first.Z, second.Z]),
         np.hstack([first.y, second.y]),
         np.concatenate([first.weights, second.weights]),
+        None if first.counts is None else np.concatenate([first.units, second.units]),
     )

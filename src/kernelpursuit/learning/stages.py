@@ -29,7 +29,7 @@ from kernelpursuit.learning.plan import (
 from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
-from kernelpursuit.learning.scales import Scales, first_model, learn_scales, learn_scales_at_every_row
+from kernelpursuit.learning.scales import FIRST_ALPHA, Scales, first_model, learn_scales, learn_scales_at_every_row
 from kernelpursuit.learning.starts import Starts, choose_starts, common_width_is_better, start_of_another
 from kernelpursuit.learning.wide import learn_common_scale
 from kernelpursuit.pursuit import Script, one_blas_thread
@@ -87,6 +87,7 @@ def learn(
     task: Task,
     plan: Plan,
     gamma: np.ndarray | None = None,
+    counts: np.ndarray | None = None,
 ) -> Learned:
     """Learn scales and penalty, and atoms where the plan has some.
 
@@ -106,11 +107,18 @@ def learn(
         How much each stage looks at.
     gamma : array of shape (n_features,), optional
         Inverse widths of the features, where those are not to be learned.
+    counts : array of shape (n_rows,), optional
+        How many observations each row stands for; by default one, with all its copies.
     """
     shuffled = _generator(task, SHUFFLE).permutation(len(distinct))
     order = distinct.first[shuffled]
     standard = Standard.of(X[distinct.first], distinct.weights)
-    rows = Rows(standard.apply(X[order]), _in_units(y[order].T, task), distinct.weights[shuffled])
+    rows = Rows(
+        standard.apply(X[order]),
+        _in_units(y[order].T, task),
+        distinct.weights[shuffled],
+        None if counts is None else counts[order],
+    )
     task = replace(task, line=features_of_a_line(rows.take(slice(LINE_ROWS)).Z))
     if task.loss is not None:
         task.loss.check_targets(rows.y)
@@ -121,7 +129,8 @@ def learn(
         kernel, scales, task, dof = _learn_scales(kernels[: plan.n_kernels], rows, task, plan)
         plan = plan.with_atoms_for(dof)
         model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
-        simple = _as_good(scales, task, len(rows))
+        # What a callback has cut short is not held against simple models.
+        simple = None if task.watch.has_ended else _as_good(scales, task, len(rows))
     else:
         task = replace(task, trend=task.trend is True)
         kernel, model = kernels[0], first_model(rows.given, task.alpha)
@@ -229,7 +238,7 @@ def _choose_kernel(
     samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
 
     def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray]) -> Scales:
-        if len(rows) < EVERY_ROW_BELOW:
+        if len(rows) < EVERY_ROW_BELOW and (task.alpha is None or task.alpha >= FIRST_ALPHA):
             return learn_scales_at_every_row(kernel, models, rows, task, EVERY_ROW_STEPS)
         return learn_scales(kernel, models, rows, task, scales_plan, samples)
 

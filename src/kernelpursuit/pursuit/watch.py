@@ -121,6 +121,11 @@ class Watch:
                 ends = True
         return ends
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether any part of the fit was cut short."""
+        return bool(self._ended)
+
     def explain(self, reason: str) -> str:
         """Add to a reason which callbacks ended which parts of the fit."""
         ended = [f"{name} cut short: {', '.join(parts)}" for name, parts in self._ended.items()]
