@@ -242,6 +242,7 @@ class TestWhatIsFitted:
         assert model.n_atoms_ == 490
         assert model.stop_reason_ == "490 atoms: max_atoms=490 reached"
 
+    @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
     @pytest.mark.parametrize("alpha", [0.0, 1e-9, 1e6])
     def test_a_given_penalty_is_that_of_the_learned_model(self, some, alpha):
         assert regressor(alpha=alpha, refine=True).fit(*some)._settled.learned.alpha == alpha

@@ -100,7 +100,7 @@ def settle(
         alpha = estimator._alpha if learned is None else learned.alpha
     gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
     max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms, loss)
-    if learned is not None and learned.simple is not None and is_word(estimator.stop, "auto"):
+    if picks_atoms and learned is not None and learned.simple is not None and is_word(estimator.stop, "auto"):
         rule = NoAtoms(f"on validation rows, they are no better than {learned.simple}")
     return Settled(dictionary, gamma, alpha, max_atoms, rule, learned)
 

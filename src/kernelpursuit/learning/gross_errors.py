@@ -84,7 +84,7 @@ def _lowest_error(ordered: np.ndarray) -> float:
     # In halves, so that no difference overflows.
     half = ordered / 2
     below = half[n - few - 1 : n - 1]  # the largest that is left, if the m = few, ..., 1 largest are errors
-    is_gap = half[n - few :] - below > GAP * (below - half[few])
+    is_gap = (half[n - few :] - below) / GAP > below - half[few]
     for place in n - few + np.flatnonzero(is_gap):
         others = ordered[few:place]
         if len(np.unique(others)) >= FEWEST_LEVELS and not _belongs_to_tail(ordered[place], others):

@@ -16,7 +16,7 @@ STANDARD_ERRORS = 1.0
 # Most that losses of rows that scales were tuned on are multiplied by.
 MOST_OPTIMISM = 3.0
 # The fraction of losses that are usual.
-USUAL = 0.99
+USUAL = 0.9
 # A straight line is tried with up to this many features for each row.
 LINE_FEATURES = 0.25
 

@@ -30,7 +30,13 @@ from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
 from kernelpursuit.learning.scales import FIRST_ALPHA, Scales, first_model, learn_scales, learn_scales_at_every_row
-from kernelpursuit.learning.starts import Starts, choose_starts, common_width_is_better, start_of_another
+from kernelpursuit.learning.starts import (
+    Starts,
+    choose_starts,
+    common_width_is_better,
+    show_something,
+    start_of_another,
+)
 from kernelpursuit.learning.wide import learn_common_scale
 from kernelpursuit.pursuit import Script, one_blas_thread
 from kernelpursuit.stopping import StoppingRule
@@ -43,8 +49,8 @@ ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
 # Scales are learned from labels with at least this penalty for each unit of mean weight: with less of it, scores that
 # fit all rows run away, and what the leave-one-out approximation around them says of scales is wrong.
 LEAST_FOR_LABELS = 0.1
-# Steps of L-BFGS with an atom at every row.
-EVERY_ROW_STEPS = 15
+# With an atom at every row: steps of L-BFGS, and most scales for each row.
+EVERY_ROW_STEPS, SCALES_A_ROW = 15, 0.25
 # Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer; on how many rows.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 PENALTY_ROWS = 6000
@@ -126,11 +132,11 @@ def learn(
     simple = None
     if gamma is None:
         assert plan.scales is not None
-        kernel, scales, task, dof = _learn_scales(kernels[: plan.n_kernels], rows, task, plan)
-        plan = plan.with_atoms_for(dof)
+        kernel, scales, task, starts = _learn_scales(kernels[: plan.n_kernels], rows, task, plan)
+        plan = plan.with_atoms_for(starts.dof)
         model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
         # What a callback has cut short is not held against simple models.
-        simple = None if task.watch.has_ended else _as_good(scales, task, len(rows))
+        simple = None if task.watch.has_ended else _as_good(scales, starts, rows, task)
     else:
         task = replace(task, trend=task.trend is True)
         kernel, model = kernels[0], first_model(rows.given, task.alpha)
@@ -187,10 +193,10 @@ def _penalised(task: Task, rows: Rows) -> Task:
     return replace(task, alpha=max(task.alpha, LEAST_FOR_LABELS * float(rows.weights.mean())))
 
 
-def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan) -> tuple[Kernel, Scales, Task, float]:
+def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan) -> tuple[Kernel, Scales, Task, Starts]:
     """Learn scales from the best starts; beside a straight line where that is of use, or is better by itself.
 
-    Returns the kernel, its scales, the task with the line settled, and the degrees of freedom that the start had.
+    Returns the kernel, its scales, the task with the line settled, and the starts.
     """
     assert plan.scales is not None
     may_add = task.trend is None and may_have_a_line(rows, task)
@@ -204,20 +210,28 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     if may_add and not penalised.trend and _line_is_better(scales):
         penalised = replace(penalised, trend=True)
         kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
-    return kernel, scales, replace(given, trend=penalised.trend), starts.dof
+    return kernel, scales, replace(given, trend=penalised.trend), starts
 
 
-def _as_good(scales: Scales, task: Task, n_rows: int) -> str | None:
+def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task) -> str | None:
     """What is as good as what was learned: the line where there is one, else a constant; None where nothing is.
 
     A line is a fair model, and has the benefit of the doubt; a constant has it only where rows are so few that scales
-    were tuned on all of them.
+    were tuned on all of them. Where scales are many for the rows, they fit what they are judged by, and the start has
+    to be better than a constant.
     """
     words = "a straight line" if task.trend else "a constant"
     if scales.losses is None or scales.simple is None:
         return words
-    n_tuned = scales.n_tuned if task.trend or n_rows < EVERY_ROW_BELOW else 0
+    if not task.trend and not _scales_are_few(starts, rows) and not show_something(starts, rows, task):
+        return words
+    n_tuned = scales.n_tuned if task.trend or len(rows) < EVERY_ROW_BELOW else 0
     return None if is_worth_its_atoms(scales.losses, scales.simple, n_tuned) else words
+
+
+def _scales_are_few(starts: Starts, rows: Rows) -> bool:
+    """Whether features are few for the rows."""
+    return int((starts.first.scales > 0).sum()) <= SCALES_A_ROW * len(rows)
 
 
 def _line_is_better(scales: Scales) -> bool:
@@ -237,8 +251,11 @@ def _choose_kernel(
     scales_plan, generator = plan.scales.with_atoms_for(starts.dof, len(rows)), _generator(task, SCALES)
     samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
 
+    # Too many scales, or too little penalty, fit the rows they are judged by.
+    is_held = _scales_are_few(starts, rows) and (task.alpha is None or task.alpha >= FIRST_ALPHA)
+
     def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray]) -> Scales:
-        if len(rows) < EVERY_ROW_BELOW and (task.alpha is None or task.alpha >= FIRST_ALPHA):
+        if len(rows) < EVERY_ROW_BELOW and is_held:
             return learn_scales_at_every_row(kernel, models, rows, task, EVERY_ROW_STEPS)
         return learn_scales(kernel, models, rows, task, scales_plan, samples)
 
