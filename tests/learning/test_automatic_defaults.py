@@ -192,7 +192,7 @@ class TestWhatIsFitted:
     def test_the_rule_is_given(self, some):
         X, y = some
         assert regressor(stop="max").fit(X, y).n_atoms_ == 12
-        auto, within = regressor().fit(X, y), regressor(stop=Loo(within=0.01)).fit(X, y)
+        auto, within = regressor().fit(X, y), regressor(stop=Loo(within=0.002)).fit(X, y)
         assert auto.n_atoms_ == within.n_atoms_
         assert regressor(stop=Validation(fraction=0.25)).fit(X, y).path_.validation is not None
         assert regressor(stop="cv").fit(X, y).path_.cv is not None

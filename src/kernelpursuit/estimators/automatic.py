@@ -22,7 +22,7 @@ KERNELS = (Matern52(), RBF(), Matern32())
 # What max_atoms="auto" is for atoms that are learned, and for those of a dictionary.
 MOST_LEARNED, MOST_PICKED = 512, 200
 # stop="auto" keeps the fewest learned atoms whose leave-one-out error is above the least by no more than this part.
-WITHIN = 0.01
+WITHIN = 0.002
 
 
 @dataclass(frozen=True)

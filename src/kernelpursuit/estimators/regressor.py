@@ -71,8 +71,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Strength of the penalty; of no effect with `penalty=None`. "auto" is learned with `gamma="learn"` under the
         squared loss, and else 1e-3.
     stop : str or StoppingRule, default="auto"
-        How many atoms to keep. "auto" is `stopping.Loo(within=0.01)` where atoms are learned: the fewest whose
-        leave-one-out error is within 1 % of the least; and else, and under the losses "huber" and "quantile", "loo".
+        How many atoms to keep. "auto" is `stopping.Loo(within=0.002)` where atoms are learned: the fewest whose
+        leave-one-out error is within 0.2 % of the least; and else, and under the losses "huber" and "quantile", "loo".
         Others are: as many as give the least leave-one-out error ("loo"); the fewest within one standard error of that
         ("one-se"); the least of a criterion ("mdl", "aic", "fpe", "hdaic", "tr1"), of the error on held-out rows
         ("validation") or over folds ("cv"); until steps look like noise ("tcr", "tr3", "tr4"), or the residual is small
