@@ -23,6 +23,8 @@ CHOICES_FROM = 1000
 EVERY_ROW_BELOW = 200
 # Rows for every atom that is picked from them; and the part of them that may be atoms of functions that ask for it.
 ROWS_AN_ATOM, MOST_OF_ROWS = 2, 0.8
+# Features that a function may be fast along for more atoms to be picked while scales are learned, and how many of them.
+FAST_FEATURES, FAST_ATOMS = 3, 256
 # Atoms, and the most candidates, of a loop over a classical dictionary.
 CLASSICAL_ATOMS, CLASSICAL_CANDIDATES = 200, 10_000
 # Rounds of refinement after which it commonly ends.
@@ -50,8 +52,12 @@ class ScalesPlan:
     n_steps: int = 10
     n_rounds: int = 3
 
-    def with_atoms_for(self, dof: float, n_rows: int) -> ScalesPlan:
-        """The plan with as many atoms as a function of so many degrees of freedom takes, and at every second row."""
+    def with_atoms_for(self, dof: float, n_rows: int, n_features: int) -> ScalesPlan:
+        """The plan with as many atoms as a function of so many degrees of freedom takes, and at every second row.
+
+        Of more than a few features, an atom at every row has many more degrees of freedom than atoms that are picked.
+        """
+        dof = dof if n_features == 1 else min(dof, FAST_ATOMS) if n_features <= FAST_FEATURES else 0.0
         if dof <= min(self.n_atoms, min(self.n_rows, n_rows) // self.rows_an_atom):
             return self
         return replace(self, n_atoms=int(dof), rows_an_atom=2, n_rows=min(self.n_rows, int(8 * dof)), n_steps=6)

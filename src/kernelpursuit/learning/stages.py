@@ -248,7 +248,9 @@ def _choose_kernel(
 ) -> tuple[Kernel, Scales]:
     """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
     assert plan.scales is not None
-    scales_plan, generator = plan.scales.with_atoms_for(starts.dof, len(rows)), _generator(task, SCALES)
+    n_features = int((starts.first.scales > 0).sum())
+    scales_plan = plan.scales.with_atoms_for(starts.dof, len(rows), n_features)
+    generator = _generator(task, SCALES)
     samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
 
     # Too many scales, or too little penalty, fit the rows they are judged by.
