@@ -71,9 +71,10 @@ class TimeLimit(ByName, Callback):
     """Ends a fit after about so many seconds, with the best model so far.
 
     Every stage has the share of the time that it would have of a fit without limit, so that atoms are picked and
-    fitted to all rows however short the time is. A fit that is faster than the limit is not changed. A stage can end
-    only between two steps, and always takes at least one: on many rows, or with many classes, the least that a fit does
-    may take longer than the limit.
+    fitted to all rows however short the time is. A limit that is well above the time of a fit changes nothing; one that
+    is near it may, since a stage that takes longer than was estimated is ended. A stage can end only between two steps,
+    and always takes at least one: on many rows, or with many classes, the least that a fit does may take longer than
+    the limit.
 
     Parameters
     ----------

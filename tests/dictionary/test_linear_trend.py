@@ -22,8 +22,19 @@ def test_values_are_standardised_features(X):
 
 
 def test_of_sparse_rows_too(X):
-    line, sparse = LinearTrend().resolve(X), LinearTrend().resolve(sp.csr_array(X))
-    np.testing.assert_allclose(sparse.block(sp.csr_array(X), [0, 1]), line.block(X, [0, 1]))
+    line = LinearTrend().resolve(X)
+    np.testing.assert_allclose(line.block(sp.csr_array(X), [0, 1]), line.block(X, [0, 1]))
+    with pytest.raises(ValueError, match="trend='linear' needs dense rows"):
+        LinearTrend().resolve(sp.csr_array(X))
+
+
+def test_sums_of_others_are_left_out(X):
+    assert LinearTrend().resolve(np.column_stack([X, X[:, 0] + X[:, 2]])).n_atoms == 2
+
+
+def test_more_features_than_rows_are_refused(rng):
+    with pytest.raises(ValueError, match="trend='linear' needs more rows"):
+        LinearTrend().resolve(rng.normal(size=(10, 12)))
 
 
 def test_weights_count(X):

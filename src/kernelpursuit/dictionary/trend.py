@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import qr
 
 from kernelpursuit.dictionary.base import Dictionary
+
+# A feature whose values differ by less than this part of their size is constant but for rounding, and one of which less
+# than the second is no sum of others goes.
+CONSTANT, DEPENDENT = 1e-12, 1e-3
 
 
 class LinearTrend(Dictionary):
@@ -46,11 +51,23 @@ class LinearTrend(Dictionary):
         """Fill in means and standard deviations of the rows."""
         if self.spread is not None:
             return self
-        X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-        center = np.average(X, axis=0, weights=weights)
-        spread = np.sqrt(np.average(np.square(X - center), axis=0, weights=weights))
-        spread[spread <= 1e-12 * np.abs(X).max(axis=0)] = 0.0
-        return LinearTrend(center, spread)
+        if sp.issparse(X):
+            raise ValueError("trend='linear' needs dense rows, and X is sparse and large; use trend=None.")
+        X = np.asarray(X, dtype=np.float64)
+        size = np.abs(X).max(axis=0)
+        relative = X / np.where(size > 0, size, 1.0)
+        center = np.average(relative, axis=0, weights=weights)
+        spread = np.sqrt(np.average(np.square(relative - center), axis=0, weights=weights))
+        kept = np.zeros_like(spread)
+        varies = np.flatnonzero(spread > CONSTANT)
+        seen = slice(None) if weights is None else weights > 0
+        features = varies[independent((relative[seen][:, varies] - center[varies]) / spread[varies])]
+        if len(features) >= relative[seen].shape[0] - 1:
+            raise ValueError(
+                f"trend='linear' needs more rows than the {len(features)} features that vary; use trend=None."
+            )
+        kept[features] = spread[features]
+        return LinearTrend(center * size, kept * size)
 
     def take(self, atoms: np.ndarray) -> LinearTrend:
         """Return just these features."""
@@ -73,3 +90,12 @@ class LinearTrend(Dictionary):
     def __repr__(self) -> str:
         """Show that it is the line."""
         return "LinearTrend()"
+
+
+def independent(Z: np.ndarray) -> np.ndarray:
+    """Features, in ascending order, that are no sums of each other and the constant."""
+    if not Z.shape[1]:
+        return np.zeros(0, dtype=np.intp)
+    R, order = qr(Z - Z.mean(axis=0), mode="r", pivoting=True)
+    sizes = np.abs(R.diagonal())
+    return np.sort(order[: len(sizes)][sizes > DEPENDENT * sizes[0]])

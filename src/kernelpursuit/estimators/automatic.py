@@ -99,9 +99,8 @@ def settle(
     if is_word(alpha, "auto"):
         alpha = estimator._alpha if learned is None else learned.alpha
     gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
-    max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms, loss)
-    if picks_atoms and learned is not None and learned.simple is not None and is_word(estimator.stop, "auto"):
-        rule = NoAtoms(f"on validation rows, they are no better than {learned.simple}")
+    simple = learned.simple if picks_atoms and learned is not None else None
+    max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms, loss, simple)
     return Settled(dictionary, gamma, alpha, max_atoms, rule, learned)
 
 
@@ -121,10 +120,15 @@ def given_dictionary(kernel: Any) -> Dictionary:
     return as_dictionary("rbf" if is_word(kernel, "auto") else kernel)
 
 
-def chosen_rule(stop: Any, has_atoms: bool, loss: Loss | None = None) -> StoppingRule:
-    """The rule that `stop` stands for, with atoms that are learned or of a dictionary, under a loss (None: squared)."""
+def chosen_rule(stop: Any, has_atoms: bool, loss: Loss | None = None, simple: str | None = None) -> StoppingRule:
+    """The rule that `stop` stands for, with atoms that are learned or of a dictionary, under a loss (None: squared).
+
+    `simple` is what was found to be as good as the learned atoms, in words.
+    """
     if not is_word(stop, "auto"):
         return as_rule(stop)
+    if simple is not None:
+        return NoAtoms(f"on validation rows, they are no better than {simple}")
     gives_away = has_atoms and (loss is None or not loss.is_for_outliers)
     return Loo(within=WITHIN) if gives_away else Loo()
 

@@ -75,6 +75,8 @@ class BaseKernelPursuit(ByName, BaseEstimator):
     #: Which of the given rows were fitted, and the units of the targets; None for all of them, and for none.
     _rows_seen: np.ndarray | None = None
     _units: np.ndarray | None = None
+    #: Feature scales that were learned for several models at once.
+    _shared_scales: np.ndarray | None = None
     #: What alpha="auto" is where it is not learned.
     _alpha = 1e-3
 
@@ -221,7 +223,8 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         self._limits = outcome.limits
         self._rows_seen, self._units = seen.rows, seen.units
         self._seed = seed
-        self._fitted_on = fitted_on
+        # What was cut short is nothing to go on from.
+        self._fitted_on = {**fitted_on, "cut_short": watch.has_ended}
         self._asked_for = self._atoms_asked_for()
         self._set_settled(settled)
         self.path_ = outcome.path
@@ -232,13 +235,13 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         if learned is not None or self.outside == "return":
             kept = without_held_out(self.stop, y, weights, seed, classes)
             used = None if kept is None or kept.all() else np.flatnonzero(kept)
-            self._know_data(X if used is None else X[used], y if used is None else y[used], used, kept)
+            self._know_data(X if used is None else X[used], y if used is None else y[used], used, kept, seen.each)
         if learned is not None and is_word(self.stop, "auto") and (y != y[0]).any():
             warn_if_constant(
                 type(self).__name__,
                 self.path_,
                 self._n_steps,
-                has_trend=learned.trend is not None,
+                has_trend=self._always is not None,
                 bears_outliers=fitted_loss is not None and fitted_loss.is_for_outliers,
             )
         return self
@@ -259,15 +262,23 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             names=getattr(self, "feature_names_in_", None),
         )
 
-    def _know_data(self, X: Any, y: np.ndarray, used: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _know_data(
+        self,
+        X: Any,
+        y: np.ndarray,
+        used: np.ndarray | None,
+        weights: np.ndarray | None,
+        counts: np.ndarray | None,
+    ) -> None:
         """Remember of the training rows what predictions elsewhere need.
 
-        `used` are the numbers of these rows among all that were given, None for all; `weights` are those of all.
+        `used` are the numbers of these rows among all that were given, None for all; `weights` are those of all, and
+        `counts` say how many observations each stands for, None for one.
         """
         learned = self._settled.learned
         if self.outside == "return" or (self.outside == "auto" and learned is not None):
             targets = y - self._base(X) if self._scores_are_targets else y
-            self._outside = Outside.of(X, targets, None if learned is None else learned.scales)
+            self._outside = Outside.of(X, targets, self._shared_scales if learned is None else learned.scales)
             if learned is not None and learned.trend is not None and is_word(self.trend, "auto"):
                 self._outside = replace(self._outside, limits=widened_range(y))
 
@@ -289,6 +300,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose"}
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
         data = {"data": digest(X, y, weights), "held_out": None if rule is None else rule.validation_fraction()}
+        data["cut_short"] = False
         # Arrays may be changed in place after the fit, so what is compared by value is copied.
         return {**data, **{name: copy.deepcopy(v) if is_plain(v) else v for name, v in settings.items()}}
 
@@ -361,7 +373,9 @@ class BaseKernelPursuit(ByName, BaseEstimator):
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
-        rule = chosen_rule(rule, self._settled.candidates_are_learned, self._measure.loss)
+        learned = self._settled.learned
+        simple = None if learned is None else learned.simple
+        rule = chosen_rule(rule, self._settled.candidates_are_learned, self._measure.loss, simple)
         require_known(rule, as_update(self._fitted_on["update"]), self._measure.loss)
         model = copy.copy(self)
         model.path_ = self._path_for(rule)

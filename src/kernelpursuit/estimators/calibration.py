@@ -181,39 +181,33 @@ def _evenly(numbers: np.ndarray, at_most: int) -> np.ndarray:
 
 
 def leave_one_out(
-    X: Any, y: np.ndarray, weights: np.ndarray, rows: np.ndarray, f: np.ndarray, R: np.ndarray, values: np.ndarray
+    y: np.ndarray,
+    weights: np.ndarray,
+    counts: np.ndarray,
+    rows: np.ndarray,
+    f: np.ndarray,
+    R: np.ndarray,
+    values: np.ndarray,
 ) -> np.ndarray:
-    """Errors of some training rows when each is left out, with all its copies, shape (n_rows, n_targets).
+    """Errors of some training rows when one observation of each is left out, shape (n_rows, n_targets).
 
-    With W for the weight of a row and its copies, the error is `(y - f) / (1 - W phi' (R'R)^-1 phi)`. Where nothing is
+    With W for the weight of an observation, the error is `(y - f) / (1 - W phi' (R'R)^-1 phi)`. Where nothing is
     left of it, the distance to the mean of all targets stands for it.
 
     Parameters
     ----------
-    X, y, weights : all training rows, targets of shape (n_rows, n_targets), and weights as the fit took them
+    y, weights : all targets of shape (n_rows, n_targets), and weights of the rows as the fit took them
+    counts : how many observations each row stands for
     rows : numbers of some of them
     f : predictions of these
     R : triangular factor of the model
     values : values of its columns on these rows, shape (n_columns, n_rows)
     """
     directions = solve_triangular(R, values, trans="T", check_finite=False) if len(R) else values
-    left = 1.0 - _with_copies(X, y, weights)[rows] * np.einsum("ij,ij->j", directions, directions)
+    left = 1.0 - (weights / counts)[rows] * np.einsum("ij,ij->j", directions, directions)
     known = (left > INTERPOLATED)[:, None]
     nothing = y[rows] - weights @ y / weights.sum()
     return np.where(known, (y[rows] - f) / np.where(known, left[:, None], 1.0), nothing)
-
-
-def _with_copies(X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weight of each row together with the rows that equal it, target and all; of sparse rows their own."""
-    if sp.issparse(X):
-        return weights
-    # Equal rows have equal numbers, and others, but for chance, do not.
-    numbers, generator = np.zeros(len(X)), np.random.default_rng(0)
-    for column in (*X.T, *y.T):
-        column = column.astype(np.float64)
-        numbers += column / (float(np.abs(column).max()) or 1.0) * generator.normal()
-    _, which = np.unique(numbers, return_inverse=True)
-    return np.bincount(which, weights=weights)[which]
 
 
 def calibrate(rows: Calibration, kernel: Any, scales: np.ndarray, n_steps: int, n_threads: int) -> ErrorScale:

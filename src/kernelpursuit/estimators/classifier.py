@@ -50,8 +50,8 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         than numbers: with few rows or much noise, larger values give better probabilities; where classes hardly
         overlap, smaller ones make fewer errors with as many atoms.
     stop : str or StoppingRule, default="auto"
-        How many atoms to keep. "auto" is the fewest whose leave-one-out loss is within 0.2 % of the least where atoms are
-        learned, and else "loo". Others are: those with the least leave-one-out loss ("loo"), or the fewest within one
+        How many atoms to keep. "auto" is the fewest whose leave-one-out loss is within 0.2 % of the least where atoms
+        are learned, and else "loo". Others are: those with the least leave-one-out loss ("loo"), or the fewest within one
         standard error of it ("one-se"); those that put the fewest rows in a wrong class, each left out ("loo-error");
         the least loss on held-out rows ("validation") or over folds ("cv"), or the fewest errors there by
         `stopping.Validation(of="error")`; or all ("max"). With `loss="squared"`, every rule of the regressor will do.
@@ -347,6 +347,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             one = type(self)(**params)
             one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])
             one._counts, one._weight_of_class, one._loss = seen.counts, None, one._resolve_loss()
+            one._shared_scales = self.feature_scales_
             with watch.within(i / n_classes, (i + 1) / n_classes, f"class {i + 1} of {n_classes}"):
                 one._fit(X, one._codes(labels == label), weights, watch, one._loss, classes=True)
             one._rows_seen = seen.rows

@@ -217,15 +217,23 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             self._error_scale = None
             return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)
 
-    def _know_data(self, X: Any, y: np.ndarray, used: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _know_data(
+        self,
+        X: Any,
+        y: np.ndarray,
+        used: np.ndarray | None,
+        weights: np.ndarray | None,
+        counts: np.ndarray | None,
+    ) -> None:
         """Find the scale of errors where atoms were learned under the squared loss."""
-        super()._know_data(X, y, used, weights)
+        super()._know_data(X, y, used, weights, counts)
         learned = self._settled.learned
         if learned is None or self._measure.loss is not None:
             return
         # As the loop took them, in whatever units that is.
         given = np.ones(len(y)) if weights is None else weights if used is None else weights[used]
         given = given * (self.path_.total_weight / given.sum())
+        each = np.ones(len(y)) if counts is None else counts if used is None else counts[used]
         held_back = learned.held_back
         if held_back is not None and used is not None:
             held_back = held_back[used]
@@ -241,7 +249,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
                 n_unseen=n_unseen,
                 f=f,
                 base=self._base(part),
-                errors=leave_one_out(X, y, given, rows, f, R, values),
+                errors=leave_one_out(y, given, each, rows, f, R, values),
             )
             n_threads = resolve_threads(self.n_jobs)
             self._error_scale = calibrate(calibration, learned.kernel, learned.scales, self._n_steps, n_threads)

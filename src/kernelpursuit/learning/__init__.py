@@ -4,12 +4,14 @@ gross_errors   values that are taken for errors
 observations   copies of rows joined, and weights of mean one
 sample         rows, standardised
 leave_one_out  the error that is lowered, and its derivative by every kernel value
-model          what is learned, and the search downhill
+starts         scales to start from
+model          what is learned, and its minimisation by L-BFGS
 atoms          atoms picked by the greedy loop on a sample
 scales         one scale a feature, and the penalty
+rivals         the simple models that have to be beaten
 refine         atoms moved
 order          in which order they are picked with all rows in view
-plan           how much each stage looks at
+plan, cost     how much each stage looks at, and about how long it takes
 wide           one scale for all of many features
 stages         all of it in turn
 """

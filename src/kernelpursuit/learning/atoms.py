@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
 
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend
+from kernelpursuit.dictionary.trend import independent
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.leave_one_out import Target
 from kernelpursuit.learning.model import ALPHAS, Model
@@ -20,8 +20,8 @@ from kernelpursuit.stopping import Loo, Max, StoppingRule
 
 # Rounds of reweighting after atoms have moved; penalty of a line, for each unit of weight.
 REWEIGHTED, LINE_PENALTY = 5, 1e-4
-# A line goes along features that vary in so many rows, and of which this part is no sum of others on so many of them.
-VARYING_ROWS, DEPENDENT, LINE_ROWS = 10, 1e-3, 4000
+# A line goes along features that vary in so many rows; so many of them tell which are sums of others.
+VARYING_ROWS, LINE_ROWS = 10, 4000
 # Scale of a feature that kernels do not see, and a line does.
 UNSEEN = 1e-9
 # The rule that keeps every atom.
@@ -207,12 +207,3 @@ def features_of_a_line(Z: np.ndarray) -> np.ndarray:
     n_away = (np.median(Z, axis=0) != Z).sum(axis=0)
     features = np.flatnonzero(n_away >= min(VARYING_ROWS, len(Z) / 2))
     return features[independent(Z[:, features])]
-
-
-def independent(Z: np.ndarray) -> np.ndarray:
-    """Features, in ascending order, that are no sums of each other and the constant."""
-    if not Z.shape[1]:
-        return np.zeros(0, dtype=np.intp)
-    R, order = qr(Z - Z.mean(axis=0), mode="r", pivoting=True)
-    sizes = np.abs(R.diagonal())
-    return np.sort(order[: len(sizes)][sizes > DEPENDENT * sizes[0]])

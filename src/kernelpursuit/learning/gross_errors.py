@@ -134,7 +134,7 @@ def tame_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | None) 
             f"X holds {_count(n_values)} far from all others: {_some(places, n_values)}; features are standardised "
             "without such values, but correct them, fill them in, or drop the rows.",
             GrossErrorWarning,
-            stacklevel=2,
+            stacklevel=7,
         )
         X = X.copy()
     for j, marked in found.items():
@@ -158,7 +158,7 @@ def wild_targets(y: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
             f"y holds {_count(len(places))} far from all others: {_some(places, len(places))}; such rows are left out "
             "of the fit; correct or drop them, or use loss='huber', which bears them.",
             GrossErrorWarning,
-            stacklevel=2,
+            stacklevel=7,
         )
     return wild
 

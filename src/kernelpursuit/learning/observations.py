@@ -27,7 +27,7 @@ class Observations:
     """What is left of given rows, each of them once.
 
     X, y     rows and targets of shape (n_rows, n_targets)
-    weights  of mean one; None for ones
+    weights  of mean one, or how many observations a row stands for; None for ones
     counts   how many observations a row stands for, where its weight says something else; None for the weights
     rows     numbers of the given rows; None for all of them
     units    of the targets, one for each, where there are several; else None
@@ -98,7 +98,9 @@ def observe(
             kept = np.flatnonzero(~wild)
             rows = kept if rows is None else rows[kept]
             X, y = X[kept], y[kept]
-            weights = None if weights is None else _of_mean_one(weights[kept])
+            # Without counts, weights are how many observations a row stands for.
+            weights = None if weights is None else weights[kept]
+            weights = weights if weights is None or counts is None else _of_mean_one(weights)
             counts = None if counts is None else counts[kept]
     return Observations(X, y, weights, counts, rows, target_units(y) if squared and y.shape[1] > 1 else None)
 

@@ -48,7 +48,7 @@ def _products(kernel: Kernel, model: Model, rows: Rows, task: Task) -> tuple[np.
     step = max(1, VALUES_AT_A_TIME // k)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        task.watch.ask(start / len(rows))
+        task.watch.tell(start / len(rows))
         values = model.values(kernel.spec, rows.take(part).Z, task.n_threads)
         values *= root[part]
         G += inner_products(values, values, task.n_threads)

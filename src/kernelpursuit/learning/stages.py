@@ -100,7 +100,7 @@ def learn(
     Parameters
     ----------
     X : array of shape (n_rows, n_features)
-        Dense rows.
+        Rows, dense or sparse.
     y : array of shape (n_rows, n_targets)
         Targets as the loss takes them.
     distinct : Distinct
@@ -161,9 +161,12 @@ def learn(
 
 
 @one_blas_thread()
-def learn_wide(X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task) -> Learned:
-    """Learn one scale for all of many features, and the penalty, but no atoms."""
-    standard, scales, alpha = learn_common_scale(X, y, distinct, kernel, task)
+def learn_wide(X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task) -> Learned | None:
+    """Learn one scale for all of many features, and the penalty, but no atoms; None where no feature varies."""
+    found = learn_common_scale(X, y, distinct, kernel, task)
+    if found is None:
+        return None
+    standard, scales, alpha = found
     model = Model(scales, alpha, np.zeros((0, len(scales))), np.zeros(0))
     return _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
 

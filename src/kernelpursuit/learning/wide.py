@@ -13,6 +13,7 @@ import numpy as np
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import ALL, Task
+from kernelpursuit.learning.plan import SCALES_PART
 from kernelpursuit.learning.sample import MOST_SCALES, Distinct, Standard
 from kernelpursuit.learning.scales import FIRST_ALPHA
 from kernelpursuit.pursuit import Settings, run_pursuit
@@ -32,7 +33,7 @@ def is_wide(X: Any) -> bool:
 
 def learn_common_scale(
     X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task
-) -> tuple[Standard, np.ndarray, float]:
+) -> tuple[Standard, np.ndarray, float] | None:
     """Learn one scale for all features, standardised or as they are, and the penalty where that is not given.
 
     Returns
@@ -58,15 +59,19 @@ def learn_common_scale(
     if task.loss is not None:
         task = replace(task, loss=task.loss.resolve(np.ascontiguousarray(targets.T), weights))
     used = (standard.spread > 0).astype(np.float64)
+    if not used.any():
+        return None
+    task.watch.part(SCALES_PART)
     raw = standard.spread / np.sqrt(np.mean(np.square(standard.spread[used > 0])))
     alpha = FIRST_ALPHA if task.alpha is None else task.alpha
     best, scales = np.inf, used
-    for shape in (used, raw):
-        for factor in WIDTH_FACTORS:
-            tried = shape * (factor * np.sqrt(0.5 / used.sum()))
+    shapes = [(shape, factor) for shape in (used, raw) for factor in WIDTH_FACTORS]
+    for i, (shape, factor) in enumerate(shapes):
+        tried = shape * (factor * np.sqrt(0.5 / used.sum()))
+        with task.watch.within(i / len(shapes), (i + 1) / len(shapes)):
             error = _error(Z, targets, weights, tried, alpha, kernel, task)
-            if error < best:
-                best, scales = error, tried
+        if error < best:
+            best, scales = error, tried
     if task.alpha is None:
         errors = [_error(Z, targets, weights, scales, alpha * factor, kernel, task) for factor in PENALTY_FACTORS]
         alpha *= PENALTY_FACTORS[int(np.argmin(errors))]
@@ -91,6 +96,6 @@ def _error(
         intervals=False,
     )
     second = Z[half:], y[half:], weights[half:]
-    path = run_pursuit(Z[:half], y[:half], settings, ALL, weights[:half], held_out=second).path
+    path = run_pursuit(Z[:half], y[:half], settings, ALL, weights[:half], held_out=second, callback=task.watch).path
     assert path.validation is not None
     return float(np.nanmin(path.validation))

@@ -242,7 +242,7 @@ def _pursuit(
             """Losses on a fold along the path of a fit with these weights, and what part is in a wrong class."""
             nonlocal n_done
             n_done += 1
-            with watch.within(n_done * share, (n_done + 1) * share, f"fold {n_done} of {n_folds}"):
+            with watch.within(n_done * share, (n_done + 1) * share, f"fold {n_done} of {n_folds}", hidden=True):
                 found = _run(X, y, quiet, StoppingRule(), weights, fold, watch=watch).path
             assert found.validation is not None
             missing = np.full_like(found.validation, np.nan)

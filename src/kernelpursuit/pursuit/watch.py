@@ -47,6 +47,7 @@ class Watch:
         self._spans = {ALL_ROWS: (0.0, 1.0)}
         self._span = (0.0, 1.0)
         self._done = 0.0
+        self._hidden = False
         self._seconds = 0.0
         self._ended: dict[str, list[str]] = {}
         self._moved = 0.0, time.monotonic()
@@ -74,16 +75,20 @@ class Watch:
         self._span, self._done = self._spans.get(part, (here, here)), 0.0
 
     @contextmanager
-    def within(self, start: float, stop: float, name: str | None = None) -> Iterator[None]:
-        """Do what takes the time from one fraction of the current stage to another, under a name of its own."""
-        span, before = self._span, self.name
+    def within(self, start: float, stop: float, name: str | None = None, *, hidden: bool = False) -> Iterator[None]:
+        """Do what takes the time from one fraction of the current stage to another, under a name of its own.
+
+        Callbacks do not see paths that are `hidden`, of folds.
+        """
+        span, before, was_hidden = self._span, self.name, self._hidden
+        self._hidden = hidden or was_hidden
         low, high = span
         self._span, self.name = (low + start * (high - low), low + stop * (high - low)), name or before
         self._done = 0.0
         try:
             yield
         finally:
-            self._span, self.name = span, before
+            self._span, self.name, self._hidden = span, before, was_hidden
 
     def ask(self, done: float = 0.0) -> bool:
         """Whether the current stage, of which this fraction is done, should end; shows where it is if that is due."""
@@ -91,19 +96,28 @@ class Watch:
         self._show(stage, stage.name)
         return self._is_ended(stage)
 
+    def tell(self, done: float) -> None:
+        """Show where a stage is that cannot end before it is done."""
+        stage = self._stage(done)
+        self._show(stage, stage.name)
+
     def ask_again(self) -> bool:
         """The same question on the way to the next step, which may take long."""
         return self.ask(self._done)
 
     def step(self, path: Any, max_atoms: int) -> str | None:
         """Ask after a step of a loop; return why it should end, or None. Callbacks see the path of the last loop."""
-        k, stage, sees_path = path.n_steps, self._stage(path.n_steps / max_atoms), self.current == ALL_ROWS
+        k, stage, sees_path = path.n_steps, self._stage(path.n_steps / max_atoms), self._shows_path
         relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
         words = f"{k} of at most {max_atoms} atoms, relative residual {relative:.4f}"
         self._show(stage, words if stage.name == ALL_ROWS else f"{stage.name}: {words}")
         if sees_path and any([callable(one) and one(path) for one in self.callbacks]):
             return ASKED
         return ASKED if self._is_ended(stage) else None
+
+    @property
+    def _shows_path(self) -> bool:
+        return self.current == ALL_ROWS and not self._hidden
 
     def _stage(self, done: float) -> Stage:
         low, high = self._span
