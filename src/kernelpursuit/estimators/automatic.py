@@ -146,9 +146,12 @@ def check_trend(trend: Any) -> bool | None:
 
 
 def _trend(estimator: Any, loss: Loss | None, classes: bool) -> bool | None:
-    """Whether there is to be a line; a line of scores that are no targets, as of counts, only on request."""
+    """Whether there is to be a line; of scores that are no targets, those of counts and classes, only on request.
+
+    Without a penalty, a line that nearly tells classes apart would make probabilities of zero and one.
+    """
     trend = check_trend(estimator.trend)
-    has_link = loss is not None and not classes and type(loss).mean is not Loss.mean
+    has_link = classes or (loss is not None and type(loss).mean is not Loss.mean)
     return False if trend is None and has_link else trend
 
 

@@ -41,6 +41,7 @@ from kernelpursuit.pursuit import (
     run_pursuit,
 )
 from kernelpursuit.pursuit.system import require_known
+from kernelpursuit.pursuit.watch import ASKED
 from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import Update, as_update
 
@@ -236,7 +237,8 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             kept = without_held_out(self.stop, y, weights, seed, classes)
             used = None if kept is None or kept.all() else np.flatnonzero(kept)
             self._know_data(X if used is None else X[used], y if used is None else y[used], used, kept, seen.each)
-        if learned is not None and is_word(self.stop, "auto") and (y != y[0]).any():
+        was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
+        if learned is not None and is_word(self.stop, "auto") and (y != y[0]).any() and not was_asked_to_end:
             warn_if_constant(
                 type(self).__name__,
                 self.path_,

@@ -13,7 +13,7 @@ from kernelpursuit.exceptions import ConstantModelWarning
 NEARLY = 0.01
 ADVICE = (
     "the features may not tell of y, or rows may be too few or too noisy; check them, or compare with "
-    "LengthScaleSearch, other features, or loss='huber' where y has outliers."
+    "LengthScaleSearch, a linear model, or loss='huber' where y has outliers."
 )
 
 

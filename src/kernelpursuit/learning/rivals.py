@@ -18,7 +18,7 @@ MOST_OPTIMISM = 3.0
 # The fraction of losses that are usual.
 USUAL = 0.9
 # A straight line is tried with up to this many features for each row.
-LINE_FEATURES = 0.25
+LINE_FEATURES = 0.7
 
 
 def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:

@@ -14,9 +14,11 @@ from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, joined_los
 from kernelpursuit.learning.model import Model, descend
 from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms
-from kernelpursuit.learning.sample import Rows, varies
+from kernelpursuit.learning.sample import Rows, joined, varies
 
 FIRST_ALPHA = 1e-2
+# Most atoms, at rows, of models that are judged by rows that scales were not tuned on.
+MOST_ATOMS = 400
 # The fraction of a round's time in which atoms are picked, about.
 PICKING = 0.4
 # Features have no say whose scales are below this part of the largest, and without which the error is higher by no more
@@ -32,6 +34,7 @@ class Scales:
     simple  those of the model without atoms, on the same rows
     last    those of the last sample alone
     line    those of a straight line, on the same rows as `losses`; None where rows are too few for one
+    is_tuned_on_others  whether these losses are of rows that scales like these were not tuned on
     """
 
     model: Model
@@ -39,11 +42,12 @@ class Scales:
     simple: Losses | None = None
     last: Losses | None = None
     line: Losses | None = None
+    is_tuned_on_others: bool = False
 
     @property
     def n_tuned(self) -> int:
-        """How many numbers were tuned: a scale for each feature, and the penalty."""
-        return int((self.model.scales > 0).sum()) + 1
+        """How many numbers were tuned on the rows that judge: a scale for each feature, and the penalty; or none."""
+        return 0 if self.is_tuned_on_others else int((self.model.scales > 0).sum()) + 1
 
 
 def first_model(Z: Any, alpha: float | None = None) -> Model:
@@ -175,6 +179,38 @@ def learn_scales_at_every_row(kernel: Kernel, starts: Sequence[Model], rows: Row
     model = replace(starts[0], scales=kept.scales, alpha=best.model.alpha)
     simple, line = losses_without_atoms(rows, everywhere, task), losses_of_a_line(rows, everywhere, task)
     return Scales(model, best.losses, simple, best.losses, line)
+
+
+def judged_by_others(
+    kernel: Kernel, rows: Rows, task: Task, tune: Callable[[Rows], Scales], n_folds: int
+) -> tuple[Losses, Losses, Losses | None] | None:
+    """Losses of scales, of the model without atoms and of a line, on rows that scales were not tuned on.
+
+    Of rows that are dealt to `n_folds`, each fold in turn is left to judge while `tune` sees the others, at which the
+    atoms are. None where nothing could be learned of them.
+    """
+    learned, simple, lines = list[Losses](), list[Losses](), list[Losses]()
+    for fold in range(n_folds):
+        numbers = np.arange(len(rows))
+        others, judges = rows.take(numbers % n_folds != fold), rows.take(numbers % n_folds == fold)
+        found = tune(others)
+        if found.losses is None:
+            return None
+        both = joined(others, judges)
+        judged = np.repeat([0.0, 1.0], [len(others), len(judges)])
+        centers = others.take(slice(MOST_ATOMS)).Z
+        model = replace(found.model, centers=centers, factors=np.ones(len(centers)))
+        values, scores = model.values(kernel.spec, both.Z, task.n_threads), np.zeros_like(both.y)
+        if task.loss is not None:
+            weights = reweighted(values, scores, both, task, model.alpha)
+            scores = weights.T @ np.vstack([task.fixed(both.Z), values])
+        objective = LeaveOneOut(target_around(scores, both, judged, task), task.n_threads)
+        learned.append(objective.losses(values, model.alpha))
+        simple.append(losses_without_atoms(both, judged, task))
+        line = losses_of_a_line(both, judged, task)
+        lines += [] if line is None else [line]
+    line = joined_losses(lines) if len(lines) == n_folds else None
+    return joined_losses(learned), joined_losses(simple), line
 
 
 def _without_irrelevant_features(model: Model, error: Callable[[Model], float]) -> Model:

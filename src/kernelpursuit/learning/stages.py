@@ -29,7 +29,14 @@ from kernelpursuit.learning.plan import (
 from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
 from kernelpursuit.learning.sample import Distinct, Rows, Standard
-from kernelpursuit.learning.scales import FIRST_ALPHA, Scales, first_model, learn_scales, learn_scales_at_every_row
+from kernelpursuit.learning.scales import (
+    FIRST_ALPHA,
+    Scales,
+    first_model,
+    judged_by_others,
+    learn_scales,
+    learn_scales_at_every_row,
+)
 from kernelpursuit.learning.starts import (
     Starts,
     choose_starts,
@@ -49,6 +56,9 @@ ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
 # Scales are learned from labels with at least this penalty for each unit of mean weight: with less of it, scores that
 # fit all rows run away, and what the leave-one-out approximation around them says of scales is wrong.
 LEAST_FOR_LABELS = 0.1
+# With more features than this for each row, and fewer rows than that, scales are judged by rows they were not tuned on;
+# dealt to so many folds, or to two where rows are not so few.
+DOUBTED, DOUBTED_BELOW, FOLDS = 0.03, 1000, 4
 # With an atom at every row: steps of L-BFGS, and most scales for each row.
 EVERY_ROW_STEPS, SCALES_A_ROW = 15, 0.25
 # Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer; on how many rows.
@@ -226,7 +236,8 @@ def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task) -> str | No
     words = "a straight line" if task.trend else "a constant"
     if scales.losses is None or scales.simple is None:
         return words
-    if not task.trend and not _scales_are_few(starts, rows) and not show_something(starts, rows, task):
+    is_doubted = not task.trend and not scales.is_tuned_on_others and not _scales_are_few(starts, rows)
+    if is_doubted and not show_something(starts, rows, task):
         return words
     n_tuned = scales.n_tuned if task.trend or len(rows) < EVERY_ROW_BELOW else 0
     return None if is_worth_its_atoms(scales.losses, scales.simple, n_tuned) else words
@@ -259,7 +270,7 @@ def _choose_kernel(
     # Too many scales, or too little penalty, fit the rows they are judged by.
     is_held = _scales_are_few(starts, rows) and (task.alpha is None or task.alpha >= FIRST_ALPHA)
 
-    def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray]) -> Scales:
+    def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray], rows: Rows = rows) -> Scales:
         if len(rows) < EVERY_ROW_BELOW and is_held:
             return learn_scales_at_every_row(kernel, models, rows, task, EVERY_ROW_STEPS)
         return learn_scales(kernel, models, rows, task, scales_plan, samples)
@@ -280,7 +291,18 @@ def _choose_kernel(
         if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
             # What the simple models come to was found for all rounds of the first kernel.
             kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple, line=first.line)
-    return kernel, best
+    if best.losses is None or n_features < DOUBTED * len(rows) or len(rows) >= DOUBTED_BELOW:
+        return kernel, best
+
+    def tune(others: Rows) -> Scales:
+        return learned(kernel, starts.models[:1], [np.arange(len(others))], others)
+
+    # So many scales, tuned on so few rows, say little of others; those of other rows say what they are worth.
+    judged = judged_by_others(kernel, rows, task, tune, FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
+    if judged is None:
+        return kernel, best
+    losses, simple, line = judged
+    return kernel, replace(best, losses=losses, simple=simple, line=line, is_tuned_on_others=True)
 
 
 def _is_better(tried: Scales, other: Scales, part: float = BETTER) -> bool:
