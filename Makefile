@@ -35,9 +35,12 @@ test: setup lint
 test-slow: setup
 	$(PYTEST) -m slow
 
-# The same tests without the native core.
+# Without the native core: the rooms that compute with it, and what is learned by it.
+NUMPY_TESTS := $(addprefix tests/, contract dictionary engine losses native papers property reference) \
+	tests/learning/test_learned_scales.py tests/learning/test_refinement.py tests/estimators/test_fitting.py
+
 test-numpy: setup
-	KERNELPURSUIT_BACKEND=numpy $(PYTEST) -m "not slow"
+	KERNELPURSUIT_BACKEND=numpy $(PYTEST) -m "not slow" $(NUMPY_TESTS)
 
 # The same tests with the oldest versions that pyproject.toml declares, in an environment of their own.
 FLOOR := .venv-floor

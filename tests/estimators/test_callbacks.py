@@ -23,6 +23,7 @@ def _short(monkeypatch):
     monkeypatch.setattr(plan, "CHOICES_FROM", 100)
     # So few rows would all be atoms, and other kernels be out before they have a round.
     monkeypatch.setattr(stages, "EVERY_ROW_BELOW", 0)
+    monkeypatch.setattr(stages, "DOUBTED_BELOW", 0)
     monkeypatch.setattr(stages, "start_of_another", lambda kernel, model, *others: model)
 
 

@@ -33,7 +33,7 @@ LIKELY_ROUNDS = 2
 FEWEST_ROWS, MOST_ROWS, N_STARTS = 200, 400, 20
 # Parts of a fit, by the names under which they are shown.
 STARTS, SCALES_PART, KERNEL, WIDTHS_PART, ATOMS = "starts", "scales", "kernel", "widths", "atoms"
-REFINING, ORDER = "refining", "order"
+SIMPLE, REFINING, ORDER = "simple models", "refining", "order"
 # Fewer rows than this are not refined for: they have been measured to gain nothing.
 REFINED_FROM = 5000
 

@@ -19,6 +19,8 @@ from kernelpursuit.learning.sample import Rows, joined, varies
 FIRST_ALPHA = 1e-2
 # Most atoms, at rows, of models that are judged by rows that scales were not tuned on.
 MOST_ATOMS = 400
+# No loss counts for more than this times the largest of the constant: predictions stay near the range of the targets.
+LARGEST_LOSS = 2.25
 # The fraction of a round's time in which atoms are picked, about.
 PICKING = 0.4
 # Features have no say whose scales are below this part of the largest, and without which the error is higher by no more
@@ -205,8 +207,11 @@ def judged_by_others(
             weights = reweighted(values, scores, both, task, model.alpha)
             scores = weights.T @ np.vstack([task.fixed(both.Z), values])
         objective = LeaveOneOut(target_around(scores, both, judged, task), task.n_threads)
-        learned.append(objective.losses(values, model.alpha))
+        found_losses = objective.losses(values, model.alpha)
         simple.append(losses_without_atoms(both, judged, task))
+        # Predictions will be kept near the range of the targets.
+        most = LARGEST_LOSS * simple[-1].values[len(others) :].max()
+        learned.append(replace(found_losses, values=np.minimum(found_losses.values, most)))
         line = losses_of_a_line(both, judged, task)
         lines += [] if line is None else [line]
     line = joined_losses(lines) if len(lines) == n_folds else None

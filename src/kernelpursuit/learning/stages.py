@@ -21,6 +21,7 @@ from kernelpursuit.learning.plan import (
     ORDER,
     REFINING,
     SCALES_PART,
+    SIMPLE,
     STARTS,
     WIDTHS_PART,
     Plan,
@@ -268,7 +269,8 @@ def _choose_kernel(
     samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
 
     # Too many scales, or too little penalty, fit the rows they are judged by.
-    is_held = _scales_are_few(starts, rows) and (task.alpha is None or task.alpha >= FIRST_ALPHA)
+    is_penalised = task.alpha is None or task.alpha >= FIRST_ALPHA
+    is_held = is_penalised and _scales_are_few(starts, rows)
 
     def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray], rows: Rows = rows) -> Scales:
         if len(rows) < EVERY_ROW_BELOW and is_held:
@@ -291,13 +293,15 @@ def _choose_kernel(
         if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
             # What the simple models come to was found for all rounds of the first kernel.
             kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple, line=first.line)
-    if best.losses is None or n_features < DOUBTED * len(rows) or len(rows) >= DOUBTED_BELOW:
+    is_doubted = is_penalised and n_features >= DOUBTED * len(rows) and len(rows) < DOUBTED_BELOW
+    if best.losses is None or not is_doubted:
         return kernel, best
 
     def tune(others: Rows) -> Scales:
         return learned(kernel, starts.models[:1], [np.arange(len(others))], others)
 
     # So many scales, tuned on so few rows, say little of others; those of other rows say what they are worth.
+    task.watch.part(SIMPLE)
     judged = judged_by_others(kernel, rows, task, tune, FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
     if judged is None:
         return kernel, best
