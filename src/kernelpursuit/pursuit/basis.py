@@ -241,6 +241,11 @@ class Basis:
             for part in panel:
                 # In place: the rows of a part are the columns that BLAS sees.
                 part[:] = dtrsm(1.0, factor, part.T, side=1, overwrite_b=1).T if part.size else part
+            n_left = _n_finite(panel[0])
+            if n_left < len(factor):
+                # Rounding has left a pivot so small of a dependent row that dividing by it overflows.
+                factor, panel = factor[:n_left, :n_left], (panel[0][:n_left], panel[1][:n_left])
+                total, U, lengths = total[:, :n_left], U[:n_left, :n_left], lengths[:n_left]
             U = factor @ U
             # A factor this close to one was taken of rows that are orthonormal to its square.
             if np.abs(factor - np.eye(len(factor))).max(initial=0.0) <= ORTHOGONAL**0.5:
@@ -306,3 +311,9 @@ class Basis:
             _native.rotate(self._T[t : last + 1], cosines, sines, 1)
         self.size = last
         return Rotations(column, cosines, sines, self._V[last], self._T[last, : self.n_coordinates])
+
+
+def _n_finite(rows: np.ndarray) -> int:
+    """How many of the leading rows are finite."""
+    finite = np.isfinite(rows).all(axis=1)
+    return len(rows) if finite.all() else int(np.argmin(finite))
