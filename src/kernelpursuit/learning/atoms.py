@@ -85,6 +85,21 @@ class Task:
         """Threads of the native core, and of large products."""
         return resolve_threads(self.n_jobs)
 
+    def settings(self, dictionary: Dictionary, max_atoms: int, alpha: float) -> Settings:
+        """What a loop over a sample is told."""
+        return Settings(
+            dictionary=dictionary,
+            max_atoms=max_atoms,
+            seed=self.seed,
+            alpha=alpha,
+            fit_intercept=self.intercept,
+            memory_budget=self.memory_budget,
+            n_jobs=self.n_jobs,
+            loss=self.loss,
+            classes=self.classes,
+            intervals=False,
+        )
+
 
 @dataclass(frozen=True)
 class Picked:
@@ -137,6 +152,14 @@ def reweighted(values: np.ndarray, scores: np.ndarray, rows: Rows, task: Task, a
     return weights
 
 
+def fitted_scores(values: np.ndarray, rows: Rows, task: Task, alpha: float) -> np.ndarray:
+    """Scores of rows by atoms of these values, whose weights fit the loss; the squared loss does not ask for them."""
+    scores = np.zeros_like(rows.y)
+    if task.loss is None:
+        return scores
+    return reweighted(values, scores, rows, task, alpha).T @ np.vstack([task.fixed(rows.Z), values])
+
+
 def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task) -> Target:
     """What rows say around scores; each goes as a whole when it is left out, or one of several that it stands for."""
     trend = rows.Z[:, task.line].T if task.trend else None
@@ -170,18 +193,7 @@ def pick(
         spread = np.zeros_like(scales)
         spread[line] = scales[line]
         parts.append(Always(LinearTrend(np.zeros_like(scales), spread)))
-    settings = Settings(
-        dictionary=sum(parts[1:], start=parts[0]),
-        max_atoms=max_atoms,
-        seed=task.seed,
-        alpha=model.alpha,
-        fit_intercept=task.intercept,
-        memory_budget=task.memory_budget,
-        n_jobs=task.n_jobs,
-        loss=task.loss,
-        classes=task.classes,
-        intervals=False,
-    )
+    settings = task.settings(sum(parts[1:], start=parts[0]), max_atoms, model.alpha)
     weights = None if (rows.weights == 1).all() else rows.weights
     counts = None if weights is None else rows.units
     y = np.ascontiguousarray(rows.y.T)
@@ -190,16 +202,14 @@ def pick(
     atoms = path.atoms(k)
     places = atoms % n
     picked = replace(model, centers=rows.Z[places], factors=np.asarray(factors, dtype=np.float64)[atoms // n])
-    weights = path.weights(k)
+    fitted = path.weights(k)
     if task.trend:
         # Features that are sums of others on these rows have no weight.
-        full = np.zeros((int(task.intercept) + len(task.line), weights.shape[1]))
-        full[: int(task.intercept)] = weights[: int(task.intercept)]
-        full[int(task.intercept) + np.flatnonzero(np.isin(task.line, line))] = weights[
-            int(task.intercept) : path.n_fixed
-        ]
-        weights = np.vstack([full, weights[path.n_fixed :]])
-    return Picked(picked, places, weights)
+        has_weight = np.append(np.ones(int(task.intercept), dtype=bool), np.isin(task.line, line))
+        fixed = np.zeros((len(has_weight), fitted.shape[1]))
+        fixed[has_weight] = fitted[: path.n_fixed]
+        fitted = np.vstack([fixed, fitted[path.n_fixed :]])
+    return Picked(picked, places, fitted)
 
 
 def features_of_a_line(Z: np.ndarray) -> np.ndarray:

@@ -237,7 +237,7 @@ class LeaveOneOut(Fitted):
         R = self._factor(weighted, alpha)
         if R is None:
             return np.inf, np.zeros_like(K), 0.0
-        W = product(_inverse(R), weighted, self.n_threads)
+        W = product(inverse_of_square(R), weighted, self.n_threads)
         w = W @ self._response.T
         residual = self._response - w.T @ weighted
         left = self._left(np.einsum("ij,ij->j", W, weighted))
@@ -295,7 +295,7 @@ def _most(y: np.ndarray) -> np.ndarray:
     return np.where(spread > 0, MOST_RANGES * spread, np.inf)[:, None]
 
 
-def _inverse(R: np.ndarray) -> np.ndarray:
+def inverse_of_square(R: np.ndarray) -> np.ndarray:
     """The inverse of `R'R`."""
     upper, _ = dpotri(R)
     return np.triu(upper) + np.triu(upper, 1).T

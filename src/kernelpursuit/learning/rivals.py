@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from kernelpursuit.learning.atoms import Task, reweighted, target_around
+from kernelpursuit.learning.atoms import Task, fitted_scores, target_around
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
 from kernelpursuit.learning.sample import Rows
 
@@ -23,9 +23,7 @@ LINE_FEATURES = 0.7
 
 def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:
     """Leave-one-out losses of the constant, and of the line where the task has one, on the rows that are judged."""
-    scores = np.zeros_like(rows.y)
-    if task.loss is not None:
-        scores = reweighted(np.zeros((0, len(rows))), scores, rows, task, 0.0).T @ task.fixed(rows.Z)
+    scores = fitted_scores(np.zeros((0, len(rows))), rows, task, 0.0)
     return LeaveOneOut(target_around(scores, rows, judged, task), task.n_threads).without_atoms()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import Task, pick, reweighted, target_around
+from kernelpursuit.learning.atoms import Task, fitted_scores, pick, target_around
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, joined_losses
 from kernelpursuit.learning.model import Model, descend
 from kernelpursuit.learning.plan import ScalesPlan
@@ -169,11 +169,7 @@ def learn_scales_at_every_row(kernel: Kernel, starts: Sequence[Model], rows: Row
     found = list[_Round]()
     for start in starts:
         start = replace(start, centers=rows.Z, factors=everywhere)
-        scores = np.zeros_like(rows.y)
-        if task.loss is not None:
-            values = start.values(kernel.spec, rows.Z, task.n_threads)
-            weights = reweighted(values, scores, rows, task, start.alpha)
-            scores = weights.T @ np.vstack([task.fixed(rows.Z), values])
+        scores = fitted_scores(start.values(kernel.spec, rows.Z, task.n_threads), rows, task, start.alpha)
         objective = LeaveOneOut(target_around(scores, rows, everywhere, task), task.n_threads)
         found.append(_optimised(kernel, start, rows, objective, task, n_steps))
     best = min(found, key=lambda one: one.losses.mean)
@@ -202,10 +198,8 @@ def judged_by_others(
         judged = np.repeat([0.0, 1.0], [len(others), len(judges)])
         centers = others.take(slice(MOST_ATOMS)).Z
         model = replace(found.model, centers=centers, factors=np.ones(len(centers)))
-        values, scores = model.values(kernel.spec, both.Z, task.n_threads), np.zeros_like(both.y)
-        if task.loss is not None:
-            weights = reweighted(values, scores, both, task, model.alpha)
-            scores = weights.T @ np.vstack([task.fixed(both.Z), values])
+        values = model.values(kernel.spec, both.Z, task.n_threads)
+        scores = fitted_scores(values, both, task, model.alpha)
         objective = LeaveOneOut(target_around(scores, both, judged, task), task.n_threads)
         found_losses = objective.losses(values, model.alpha)
         simple.append(losses_without_atoms(both, judged, task))

@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
-from scipy.linalg.lapack import dpotri
 
 from kernelpursuit import _native
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task
-from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses
+from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses, inverse_of_square
 from kernelpursuit.learning.model import SCALES, Model
 from kernelpursuit.learning.plan import FEWEST_ROWS, MOST_ROWS
 from kernelpursuit.learning.rivals import is_worth_its_atoms, losses_without_atoms
@@ -174,7 +173,7 @@ class _Search:
         """What scales come to, with each of the penalties, without a line and with it."""
         scaled = self.rows.Z * np.clip(scales, 0.0, SCALES[1])
         K = _native.block(self.kernel.spec, scaled, scaled, n_threads=self.task.n_threads)
-        inverses = [_inverse(K, alpha * self.noise) for alpha in PENALTIES]
+        inverses = [_inverse_with(K, alpha * self.noise) for alpha in PENALTIES]
         for trend, fixed in self.fixed.items():
             for alpha, inverse in zip(PENALTIES, inverses):
                 yield self._start(replace(self.model, scales=scales), trend, fixed, alpha, inverse)
@@ -213,15 +212,14 @@ def _without_wild_values(y: np.ndarray) -> np.ndarray:
     return np.where(far > 0, np.clip(y, low - far, high + far), y)
 
 
-def _inverse(K: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:
+def _inverse_with(K: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:
     """The inverse of K with this on its diagonal; None where that is singular."""
     A = K.copy()
     A[np.diag_indices_from(A)] += diagonal
     try:
-        upper, _ = dpotri(cholesky(A, overwrite_a=True, check_finite=False))
+        return inverse_of_square(cholesky(A, overwrite_a=True, check_finite=False))
     except LinAlgError:
         return None
-    return np.triu(upper) + np.triu(upper, 1).T
 
 
 def fast_frequencies(Z: np.ndarray, errors: np.ndarray, used: np.ndarray) -> np.ndarray:
