@@ -9,6 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from plain import plain_regressor
+from short import SHORT
+from short import short_regressor as regressor
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.metrics.pairwise import rbf_kernel
@@ -23,8 +25,6 @@ from kernelpursuit.losses import Huber, Loss, Quantile
 from kernelpursuit.pursuit import held_out_rows
 from kernelpursuit.stopping import Loo, Max, Validation
 
-SHORT = {"kernel": "rbf", "max_atoms": 12, "random_state": 0, "n_jobs": 1}
-
 
 class LowSquare(Loss):
     """Half the square, less so much that it is below zero near the targets."""
@@ -37,10 +37,6 @@ class LowSquare(Loss):
 
     def curvature(self, y, f):
         return np.ones(y.shape[1])
-
-
-def regressor(**params):
-    return KernelPursuitRegressor(**{**SHORT, **params})
 
 
 def classifier(**params):

@@ -5,14 +5,15 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from short import SHORT
+from short import short_regressor as regressor
 
-from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.exceptions import GrossErrorWarning
 from kernelpursuit.learning.gross_errors import gross_errors
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Target
 from kernelpursuit.learning.sample import Standard
 
-SHORT = {"kernel": "rbf", "max_atoms": 12, "random_state": 0, "n_jobs": 1}
 SHAPES = {
     "normal": lambda rng, n: rng.normal(size=n),
     "far from zero": lambda rng, n: 1e9 + rng.normal(size=n),
@@ -30,10 +31,6 @@ SHAPES = {
     "up to 999": lambda rng, n: rng.integers(0, 1000, n).astype(float),
     "constant": lambda rng, n: np.full(n, 3.0),
 }
-
-
-def regressor(**params):
-    return KernelPursuitRegressor(**{**SHORT, **params})
 
 
 class TestFound:

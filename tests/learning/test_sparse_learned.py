@@ -3,17 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from short import SHORT
+from short import short_regressor as regressor
 
-from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.learning import observations, sample, wide
 from kernelpursuit.learning.sample import Distinct, Standard
 from kernelpursuit.pursuit import problem
-
-SHORT = {"kernel": "rbf", "max_atoms": 12, "random_state": 0, "n_jobs": 1}
-
-
-def regressor(**params):
-    return KernelPursuitRegressor(**{**SHORT, **params})
 
 
 @pytest.fixture(autouse=True)

@@ -2,16 +2,10 @@
 
 import numpy as np
 import pytest
+from short import short_regressor as regressor
 
-from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.learning.observations import target_units
 from kernelpursuit.stopping import Validation
-
-SHORT = {"kernel": "rbf", "max_atoms": 12, "random_state": 0, "n_jobs": 1}
-
-
-def regressor(**params):
-    return KernelPursuitRegressor(**{**SHORT, **params})
 
 
 @pytest.fixture(autouse=True)

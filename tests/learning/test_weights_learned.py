@@ -3,18 +3,15 @@
 import numpy as np
 import pytest
 from plain import plain_regressor
+from short import SHORT
+from short import short_regressor as regressor
 from sklearn.kernel_ridge import KernelRidge
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.learning.observations import observe
 from kernelpursuit.stopping import CV, Validation
 
-SHORT = {"kernel": "rbf", "max_atoms": 12, "random_state": 0, "n_jobs": 1}
 N = 90
-
-
-def regressor(**params):
-    return KernelPursuitRegressor(**{**SHORT, **params})
 
 
 def classifier(**params):
