@@ -114,7 +114,7 @@ def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Return the problem that `model` was fitted to, or refuse in one sentence what the theory does not cover."""
     if not hasattr(model, "path_"):
         raise NotFittedError("model is not fitted; call its fit(X, y) first.")
-    penalty, alpha = fitted_with(model, "penalty"), model.alpha_
+    penalty, alpha = model.penalty_, model.alpha_
     if penalty != "rkhs":
         raise ValueError(f"penalty={penalty!r} does not lead to a Gaussian process; bounds are for penalty='rkhs'.")
     if not alpha > 0:

@@ -31,6 +31,7 @@ class Settled:
 
     dictionary: Dictionary
     gamma: Any
+    penalty: str | None
     alpha: float
     max_atoms: int
     rule: StoppingRule
@@ -40,6 +41,17 @@ class Settled:
     def kernel(self) -> Any:
         """The kernel, with one gamma for each feature where those were learned; else what stands for the dictionary."""
         return self.learned.kernel if self.learned is not None else getattr(self.dictionary, "kernel", self.dictionary)
+
+    def candidates(self, given: Any) -> Any:
+        """The candidates of the loop, where "auto" is given."""
+        if self.candidates_are_learned:
+            return "all"
+        return given if self.learned is None or self.learned.candidates is None else self.learned.candidates
+
+    @property
+    def is_process(self) -> bool:
+        """Whether a Gaussian process was learned."""
+        return self.learned is not None and self.learned.is_process
 
     @property
     def candidates_are_learned(self) -> bool:
@@ -88,7 +100,7 @@ def settle(
         task = _task(estimator, loss, classes, seed, watch or Watch())
         seen = without_held_out(estimator.stop, y, weights, seed, classes)
         learned = _learn(estimator, X, y, seen, kernels, task, atoms=picks_atoms, refine=refine, counts=counts)
-    has_atoms = learned is not None and learned.atoms is not None
+    is_settled = learned is not None and learned.says_all
     dictionary: Dictionary
     if learned is None:
         dictionary = given_dictionary(estimator.kernel)
@@ -99,9 +111,16 @@ def settle(
     if is_word(alpha, "auto"):
         alpha = estimator._alpha if learned is None else learned.alpha
     gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
-    simple = learned.simple if picks_atoms and learned is not None else None
-    max_atoms, rule = most_atoms(estimator.max_atoms, has_atoms), chosen_rule(estimator.stop, has_atoms, loss, simple)
-    return Settled(dictionary, gamma, alpha, max_atoms, rule, learned)
+    max_atoms = most_atoms(estimator.max_atoms, is_settled)
+    rule = rule_of(estimator.stop, loss, learned if picks_atoms else None)
+    return Settled(dictionary, gamma, _penalty(estimator, learned), alpha, max_atoms, rule, learned)
+
+
+def rule_of(stop: Any, loss: Loss | None, learned: Learned | None) -> StoppingRule:
+    """The rule that `stop` stands for after something was learned, or nothing."""
+    if learned is None:
+        return chosen_rule(stop, has_atoms=False, loss=loss)
+    return chosen_rule(stop, learned.says_all, loss, learned.simple, learned.patience)
 
 
 def without_held_out(
@@ -120,17 +139,20 @@ def given_dictionary(kernel: Any) -> Dictionary:
     return as_dictionary("rbf" if is_word(kernel, "auto") else kernel)
 
 
-def chosen_rule(stop: Any, has_atoms: bool, loss: Loss | None = None, simple: str | None = None) -> StoppingRule:
+def chosen_rule(
+    stop: Any, has_atoms: bool, loss: Loss | None = None, simple: str | None = None, patience: int | None = None
+) -> StoppingRule:
     """The rule that `stop` stands for, with atoms that are learned or of a dictionary, under a loss (None: squared).
 
-    `simple` is what was found to be as good as the learned atoms, in words.
+    `simple` says why no atoms are to be kept, where that was found, and `patience` after how many steps without a lower
+    error the loop may end.
     """
     if not is_word(stop, "auto"):
         return as_rule(stop)
     if simple is not None:
-        return NoAtoms(f"on validation rows, they are no better than {simple}")
+        return NoAtoms(simple, patience)
     gives_away = has_atoms and (loss is None or not loss.is_for_outliers)
-    return Loo(within=WITHIN) if gives_away else Loo()
+    return Loo(within=WITHIN, patience=patience) if gives_away else Loo()
 
 
 def most_atoms(max_atoms: Any, has_atoms: bool) -> int:
@@ -143,6 +165,14 @@ def check_trend(trend: Any) -> bool | None:
     if trend is None:
         return False
     return {"auto": None, "linear": True}[check_option("trend", trend, ("auto", "linear"), "None")]
+
+
+def _penalty(estimator: Any, learned: Learned | None) -> str | None:
+    """The penalty that "auto" stands for: that which alpha was learned for, or ridge."""
+    if not is_word(estimator.penalty, "auto"):
+        given: str | None = estimator.penalty
+        return given
+    return "ridge" if learned is None else learned.penalty
 
 
 def _trend(estimator: Any, loss: Loss | None, classes: bool) -> bool | None:
@@ -205,7 +235,7 @@ def _obstacle(estimator: Any, kernels: tuple[Kernel, ...] | None, update: Update
         return "exchange=True"
     if not is_word(estimator.candidates, "auto"):
         return "candidates other than 'auto'"
-    if not is_word(estimator.penalty, "ridge"):
+    if not (is_word(estimator.penalty, "auto") or is_word(estimator.penalty, "ridge")):
         return f"penalty={estimator.penalty!r}"
     return None
 
@@ -268,12 +298,18 @@ def _learn(
         picks_atoms=atoms,
         all_atoms=not is_word(estimator.stop, "auto"),
         refine=refine,
+        by_evidence=atoms and refine is not True and _learns_a_process(estimator, task),
         n_outputs=y.shape[1],
         has_loss=task.loss is not None,
     )
     task.watch.expect(plan.seconds_by_part())
     _say(estimator, str(plan))
     return learn(X, y, distinct, kernels, task, plan, gamma, counts)
+
+
+def _learns_a_process(estimator: Any, task: Task) -> bool:
+    """Whether kernel, scales and noise may be those of a Gaussian process: for numbers whose penalty is left open."""
+    return task.loss is None and task.alpha is None and is_word(estimator.penalty, "auto")
 
 
 def _say(estimator: Any, words: str) -> None:

@@ -15,7 +15,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary, Precomputed
-from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, learns, settle, without_held_out
+from kernelpursuit.estimators.automatic import (
+    Settled,
+    chosen_rule,
+    is_word,
+    learns,
+    rule_of,
+    settle,
+    without_held_out,
+)
 from kernelpursuit.estimators.checks import (
     ROWS,
     check_seed,
@@ -24,7 +32,7 @@ from kernelpursuit.estimators.checks import (
     one_sentence,
     same_settings,
 )
-from kernelpursuit.estimators.outside import Outside, widened_range
+from kernelpursuit.estimators.outside import MARGIN, Outside, widened_range
 from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, observe
 from kernelpursuit.losses import Loss
@@ -91,7 +99,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
-        penalty: str | None = "ridge",
+        penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
         loss: Any = "squared",
@@ -193,8 +201,8 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             selection=self.selection,
             update=update,
             exchange=self.exchange,
-            candidates="all" if settled.candidates_are_learned else self.candidates,
-            penalty=self.penalty,
+            candidates=settled.candidates(self.candidates),
+            penalty=settled.penalty,
             alpha=settled.alpha,
             fit_intercept=self.fit_intercept,
             truncate=self.truncate,
@@ -206,6 +214,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             classes=classes,
             units=seen.units,
             all_picked=ALL_LEARNED if settled.candidates_are_learned else ALL_PICKED,
+            margin=MARGIN if settled.is_process and not classes and self.outside != "free" else None,
         )
         outcome = run_pursuit(
             X,
@@ -292,6 +301,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         """Set the fitted attributes that say what was settled before the loop ran."""
         self._settled = settled
         self.alpha_ = settled.alpha
+        self.penalty_ = settled.penalty
         self.kernel_ = settled.kernel
         self.feature_scales_ = None if settled.learned is None else settled.learned.scales
 
@@ -375,9 +385,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
-        learned = self._settled.learned
-        simple = None if learned is None else learned.simple
-        rule = chosen_rule(rule, self._settled.candidates_are_learned, self._measure.loss, simple)
+        rule = rule_of(rule, self._measure.loss, self._settled.learned)
         require_known(rule, as_update(self._fitted_on["update"]), self._measure.loss)
         model = copy.copy(self)
         model.path_ = self._path_for(rule)

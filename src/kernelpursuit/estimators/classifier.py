@@ -148,7 +148,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
-        penalty: str | None = "ridge",
+        penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
         loss: Any = "log",

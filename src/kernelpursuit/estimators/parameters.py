@@ -39,7 +39,7 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
     if not is_word(estimator.alpha, "auto"):
         check_number("alpha", estimator.alpha, low=0, others="or 'auto'")
     if estimator.penalty is not None:
-        check_option("penalty", estimator.penalty, PENALTIES, "None")
+        check_option("penalty", estimator.penalty, ("auto", *PENALTIES), "None")
     check_candidates(estimator.candidates)
     truncate = getattr(estimator, "truncate", None)
     check_truncate(truncate)
@@ -57,7 +57,7 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
         selection=estimator.selection,
         update=update,
         exchange=estimator.exchange,
-        penalty=estimator.penalty,
+        penalty="ridge" if is_word(estimator.penalty, "auto") else estimator.penalty,
         truncate=truncate,
         loss=fitted_loss,
         classes=classes,

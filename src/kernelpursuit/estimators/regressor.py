@@ -38,15 +38,17 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     ----------
     kernel : str, Kernel, callable, list of these, "precomputed" or Dictionary, default="auto"
         The functions that the model may be a sum of. "auto" is Matern 5/2, Gaussian or Matern 3/2, whichever has the
-        least leave-one-out error, or with a `gamma` of your own, Gaussian. A name ("rbf", "laplacian", "matern12",
-        "matern32", "matern52", "rational_quadratic", "polynomial", "linear", "sigmoid"), a kernel object or a callable
-        `f(X, C)` stands for that kernel at every training row; a list, for each of its members there; "precomputed",
-        for the columns of X, of any number; and a `kernelpursuit.dictionary` object for anything else.
+        most evidence or the least leave-one-out error; with a `gamma` of your own, Gaussian. A name ("rbf",
+        "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "polynomial", "linear", "sigmoid"), a
+        kernel object or a callable `f(X, C)` stands for that kernel at every training row; a list, for each of its
+        members there; "precomputed", for the columns of X, of any number; and a `kernelpursuit.dictionary` object for
+        anything else.
     gamma : "learn", "scale", float or array of shape (n_features,), default="learn"
         Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel that has none of
-        its own. "learn" finds one for each by gradient steps on the leave-one-out error, and picks the atoms on a
-        sample of the rows; it is for one kernel of `x - c` (else it is "scale"), and the defaults of `selection`,
-        `update`, `exchange`, `candidates` and `penalty`. More than 1,000 features have one in common.
+        its own. "learn" finds one for each: for fewer than 5,000 rows under the squared loss by the evidence of a
+        Gaussian process, else by gradient steps on the leave-one-out error of samples, on which atoms are picked too.
+        It is for one kernel of `x - c` (else it is "scale"), the defaults of `selection`, `update`, `exchange` and
+        `candidates`, and `penalty` "auto" or "ridge". More than 1,000 features have one in common.
         "scale" is `1 / (n_features * X.var())`, so standardise X first where features differ in unit.
     max_atoms : int or "auto", default="auto"
         Most steps on the path, of one atom each; "auto" is 512 where atoms are learned, and else 200.
@@ -63,10 +65,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     candidates : {"auto", "all"}, int or array of int, default="auto"
         Which atoms are looked at: all of them; that many, drawn anew each step; or just those named. "auto" is all,
         and where there are more than 10,000, a random 10,000.
-    penalty : {"ridge", "rkhs", "nugget", "ols"} or None, default="ridge"
-        `L = alpha I`; `L = n alpha K`; no L, but `K + alpha I` in place of K; alpha times the squared weights of the
-        atoms orthogonalised one after the other (Hagiwara's regularised orthogonal least squares); or nothing. The
-        intercept is never penalised.
+    penalty : {"auto", "ridge", "rkhs", "nugget", "ols"} or None, default="auto"
+        What is added to the cost. "ridge" is `L = alpha I`, "rkhs" `L = n alpha K`; "auto" is "rkhs" where kernel,
+        scales and noise of a Gaussian process are learned (the squared loss, fewer than 5,000 rows, `alpha` and
+        `refine` left alone), and else "ridge". "nugget" is no L, but `K + alpha I` in place of K; "ols" is alpha times
+        the squared weights of the atoms orthogonalised one after the other (Hagiwara's regularised orthogonal least
+        squares). The intercept is never penalised.
     alpha : float or "auto", default="auto"
         Strength of the penalty; of no effect with `penalty=None`. "auto" is learned with `gamma="learn"` under the
         squared loss, and else 1e-3.
@@ -109,8 +113,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Whether `fit` goes on from the path of the last fit where only `max_atoms` or `stop` have changed since. It
         saves time and never changes the result: where anything else changed, `fit` starts from scratch.
     random_state : int, RandomState instance or None, default=None
-        Used for the samples that are learned from, by `selection="random"`, by drawn candidates, and to hold out rows
-        or deal them to folds.
+        Used for the samples that are learned from (of numbers, from 1,000 rows on), by `selection="random"`, by drawn
+        candidates, and to hold out rows or deal them to folds.
     n_jobs : int, optional
         Threads; None or -1 for all. A process forked from this one uses one.
     verbose : bool, default=False
@@ -126,8 +130,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         were refined, the training row that each started from.
     kernel_ : Kernel or Dictionary
         The kernel, with one gamma for each feature where those were learned; else what `kernel` stands for.
+    penalty_ : str or None
+        The penalty: what "auto" stands for.
     alpha_ : float
-        The penalty.
+        Its strength.
     feature_scales_ : array of shape (n_features,) or None
         How fast the model varies with each feature, in units of its standard deviation: 0 for one that has no say.
         None where nothing was learned.
@@ -249,7 +255,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
                 n_unseen=n_unseen,
                 f=f,
                 base=self._base(part),
-                errors=leave_one_out(y, given, each, rows, f, R, values),
+                errors=learned.optimism * leave_one_out(y, given, each, rows, f, R, values),
             )
             n_threads = resolve_threads(self.n_jobs)
             self._error_scale = calibrate(calibration, learned.kernel, learned.scales, self._n_steps, n_threads)
@@ -348,8 +354,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
 
     def _deviations(self, X: Any, mean: np.ndarray) -> np.ndarray:
         """Standard deviations, shape (n_rows, n_targets)."""
-        R, scale = self.path_.factor(self._n_steps).R, self._error_scale
-        sigma = np.sqrt(self.path_.noise_variance(self._n_steps))
+        R, scale, learned = self.path_.factor(self._n_steps).R, self._error_scale, self._settled.learned
+        sigma = np.sqrt(self.path_.noise_variance(self._n_steps)) * (1.0 if learned is None else learned.optimism)
         # Weights below one are no counts: the noise is that of a row of mean weight.
         weight = self.path_.total_weight / self.path_.n_units
         out = np.empty_like(mean)

@@ -4,10 +4,12 @@ gross_errors   values that are taken for errors
 observations   copies of rows joined, and weights of mean one
 sample         rows, standardised
 leave_one_out  the error that is lowered, and its derivative by every kernel value
+evidence       how well a Gaussian process explains rows, and the derivative of that
 starts         scales to start from
 model          what is learned, and its minimisation by L-BFGS
 atoms          atoms picked by the greedy loop on a sample
-scales         one scale a feature, and the penalty
+scales         one scale a feature, and the penalty, by leave-one-out errors
+process        kernel, scales and noise of few rows, by evidence
 rivals         the simple models that have to be beaten
 refine         atoms moved
 order          in which order they are picked with all rows in view

@@ -53,6 +53,10 @@ class Speed:
         """Seconds of so many inverses of a matrix with a row for each of so many rows."""
         return n_fits * 2.0 * n_rows**3 / self.operations
 
+    def evidence(self, n_steps: float, n_rows: float, n_features: float) -> float:
+        """Seconds of a search by L-BFGS over the evidence of so many rows."""
+        return LOOKS_A_STEP * n_steps * n_rows**2 * (2.0 * n_rows + 20.0 * n_features + 100.0) / self.operations
+
     def descent(self, n_steps: float, n_rows: float, n_atoms: float, a_value: float) -> float:
         """Seconds of a search by L-BFGS, with so many operations for every kernel value of a look."""
         return LOOKS_A_STEP * n_steps * n_rows * n_atoms * a_value / self.operations

@@ -157,6 +157,11 @@ class Fitted(ABC):
         response = target.response * self._root
         self._response = response - (response @ self._fixed.T) @ self._fixed
 
+    @property
+    def n_observations(self) -> float:
+        """How many rows of equal weight the judged ones come to."""
+        return 1.0 / float(np.square(self.target.judged).sum())
+
     def _weigh(self, K: np.ndarray) -> np.ndarray:
         """Make kernel values the columns of the fit, in place: times the root of the metric, without what is fixed."""
         K = np.ascontiguousarray(K, dtype=np.float64)
@@ -298,4 +303,7 @@ def _most(y: np.ndarray) -> np.ndarray:
 def inverse_of_square(R: np.ndarray) -> np.ndarray:
     """The inverse of `R'R`."""
     upper, _ = dpotri(R)
-    return np.triu(upper) + np.triu(upper, 1).T
+    # Below its diagonal, R is zero.
+    inverse = upper + upper.T
+    inverse[np.diag_indices_from(inverse)] *= 0.5
+    return inverse

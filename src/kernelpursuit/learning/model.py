@@ -1,16 +1,17 @@
-"""A model while it is learned, and the search that moves it downhill on the leave-one-out error."""
+"""A model while it is learned, and its minimisation of a criterion by L-BFGS."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
 
 from kernelpursuit import _native
 from kernelpursuit.kernels.base import Spec
-from kernelpursuit.learning.leave_one_out import Fitted
+from kernelpursuit.learning.leave_one_out import Target
 from kernelpursuit.pursuit import Ended, Watch
 
 # Scales of standardised features: below the first a feature is out, above the second all its values are far apart.
@@ -20,7 +21,7 @@ ALPHAS = (1e-6, 1e4)
 FACTORS = (1e-2, 1e2)
 # Scales of features differ by factors of about e to this power, as far as is known before rows are seen. Labels say
 # less than numbers, and the leave-one-out error of their losses is an approximation: it has the closer prior.
-SPREAD_OF_SCALES, SPREAD_UNDER_OTHER_LOSSES = 1.0, 0.5
+SPREAD_OF_SCALES, SPREAD_OF_LABELS = 1.0, 0.5
 # What a search is told where there is no error, since the kernel values are singular.
 WORST = 1e10
 
@@ -46,6 +47,25 @@ class Model:
         return _native.block(spec, centers, rows, factors=self.factors, n_threads=n_threads)
 
 
+class Criterion(Protocol):
+    """What is lowered: a function of the kernel values of some atoms and of the penalty.
+
+    target          what is to be predicted
+    n_observations  how many of them the value is the mean of, which a prior is held against
+    """
+
+    target: Target
+
+    @property
+    def n_observations(self) -> float:
+        """How many observations the value is the mean of."""
+        ...
+
+    def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
+        """The value, its derivative by every entry of K of shape (k, n_rows), and by log alpha; K is written over."""
+        ...
+
+
 @dataclass(frozen=True)
 class Descent:
     """What a search found: the model, and its error on the rows that were judged."""
@@ -60,9 +80,10 @@ class _Packing:
     Centres are counted in the widths that atoms have at the start, so that a step of one is large for all numbers.
     """
 
-    def __init__(self, start: Model, moves: bool):
+    def __init__(self, start: Model, moves: bool, alphas: tuple[float, float]):
         self.start = start
         self.moves = moves
+        self.alphas = alphas
         self.used = start.scales > 0
         self.widths = 1.0 / start.scales[self.used]
         self.sizes = np.array([len(self.widths), 1, len(start.factors) * len(self.widths), len(start.factors)])
@@ -70,14 +91,14 @@ class _Packing:
     def vector(self) -> np.ndarray:
         """The start."""
         model = self.start
-        parts = [np.log(model.scales[self.used]), np.log(np.clip([model.alpha], *ALPHAS))]
+        parts = [np.log(model.scales[self.used]), np.log(np.clip([model.alpha], *self.alphas))]
         if self.moves:
             parts += [(model.centers[:, self.used] / self.widths).ravel(), np.log(model.factors)]
         return np.concatenate(parts)
 
     def bounds(self) -> list[tuple[float | None, float | None]]:
         """Least and largest of every number."""
-        limits = [SCALES, ALPHAS, None, FACTORS][: 4 if self.moves else 2]
+        limits = [SCALES, self.alphas, None, FACTORS][: 4 if self.moves else 2]
         logs: list[tuple[float | None, float | None]] = [
             (None, None) if limit is None else (float(np.log(limit[0])), float(np.log(limit[1]))) for limit in limits
         ]
@@ -120,11 +141,13 @@ def descend(
     start: Model,
     spec: Spec,
     Z: np.ndarray,
-    objective: Fitted,
+    objective: Criterion,
     *,
     steps: int,
     moves: bool,
     penalty_is_given: bool = False,
+    alphas: tuple[float, float] = ALPHAS,
+    spread: float | None = None,
     n_threads: int | None = None,
     watch: Watch | None = None,
 ) -> Descent:
@@ -132,13 +155,14 @@ def descend(
 
     Features are taken to be alike until rows say otherwise: beside the error, as a log-likelihood, stands a log-normal
     prior of the scales. What is lowered of a squared error is its logarithm; other losses may be below zero, and are
-    taken relative to the start. So the units of the targets do not matter. A penalty that is given stays as it is.
+    taken relative to the start. So the units of the targets do not matter. A penalty that is given stays as it is;
+    others are within `alphas`. `spread` is that of the prior, by default the one for the loss.
     Where `watch` asks for an end, the best so far is taken.
     """
-    packing = _Packing(start, moves)
+    packing = _Packing(start, moves, alphas)
     squared, unit = objective.target.loss is None, np.nan
-    n_judged = 1.0 / float(np.square(objective.target.judged).sum())
-    spread = SPREAD_OF_SCALES if squared else SPREAD_UNDER_OTHER_LOSSES
+    if spread is None:
+        spread = SPREAD_OF_SCALES if squared else SPREAD_OF_LABELS
     errors: list[tuple[float, float]] = []
     best = packing.vector()
     # Written over by every look: fresh memory costs as much time as a kernel.
@@ -159,10 +183,10 @@ def descend(
         doubt, by_scales = packing.doubt(x, spread)
         if squared:
             # Twice the negative log-likelihood a row is the logarithm of the squared error.
-            value, gradient, share = float(np.log(error)), gradient / error, 2.0 / n_judged
+            value, gradient, share = float(np.log(error)), gradient / error, 2.0 / objective.n_observations
         else:
             unit = (abs(error) or 1.0) if np.isnan(unit) else unit
-            value, gradient, share = error / unit, gradient / unit, 1.0 / n_judged
+            value, gradient, share = error / unit, gradient / unit, 1.0 / objective.n_observations
         gradient[: len(by_scales)] += share * by_scales
         if not errors or value + share * doubt < min(errors)[0]:
             best = x.copy()

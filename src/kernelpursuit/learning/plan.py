@@ -27,6 +27,8 @@ ROWS_AN_ATOM, MOST_OF_ROWS = 2, 0.8
 FAST_FEATURES, FAST_ATOMS = 3, 256
 # Atoms, and the most candidates, of a loop over a classical dictionary.
 CLASSICAL_ATOMS, CLASSICAL_CANDIDATES = 200, 10_000
+# Steps that a loop over rows commonly takes, for the root of their number.
+LIKELY_STEPS = 4.0
 # Rounds of refinement after which it commonly ends.
 LIKELY_ROUNDS = 2
 # Fits with an atom at every row of a small sample that starts are compared by: rows, at least and at most, and fits.
@@ -61,6 +63,20 @@ class ScalesPlan:
         if dof <= min(self.n_atoms, min(self.n_rows, n_rows) // self.rows_an_atom):
             return self
         return replace(self, n_atoms=int(dof), rows_an_atom=2, n_rows=min(self.n_rows, int(8 * dof)), n_steps=6)
+
+
+@dataclass(frozen=True)
+class EvidencePlan:
+    """Scales by evidence: rows on which kernels are compared, rows of the last search, and the steps of both.
+
+    Atoms are then picked at up to `n_candidates` rows, by the loop over all of them.
+    """
+
+    n_first: int = 400
+    n_rows: int = 1000
+    n_steps: int = 15
+    n_last_steps: int = 15
+    n_candidates: int = 1000
 
 
 @dataclass(frozen=True)
@@ -112,6 +128,7 @@ class Plan:
     """
 
     scales: ScalesPlan | None
+    evidence: EvidencePlan | None
     widths: WidthsPlan
     atoms: AtomsPlan | None
     refine: RefinePlan | None
@@ -152,6 +169,12 @@ class Plan:
             # Another kernel is commonly seen to be no better before it has its round.
             kernels = 0.5 * (self.n_kernels - 1) * a_round
             parts = {STARTS: start, SCALES_PART: self.scales.n_rounds * a_round, KERNEL: kernels}
+        if self.evidence is not None:
+            few, more = min(self.evidence.n_first, n), min(self.evidence.n_rows, n)
+            search = self.n_kernels * speed.evidence(self.evidence.n_steps, few, d)
+            search += speed.evidence(self.evidence.n_last_steps, more, d) if more > few else 0.0
+            loop = speed.loop(LIKELY_STEPS * n**0.5, n, min(n, self.evidence.n_candidates))
+            return {STARTS: parts[STARTS], SCALES_PART: search, ALL_ROWS: loop}
         if self.atoms is None:
             # What is left is a loop for each class, over a classical dictionary.
             alone = Speed(1, self.has_loss, speed.operations)
@@ -179,7 +202,10 @@ class Plan:
         if self.scales is not None:
             seen = min(self.scales.n_rows, self.n_rows)
             words.append(f"learning the scales of {self.n_features} features on {seen} of {self.n_rows} rows")
-        if self.atoms is not None:
+        if self.evidence is not None:
+            seen = min(self.evidence.n_rows, self.n_rows)
+            words = [f"learning the scales of {self.n_features} features on {seen} of {self.n_rows} rows"]
+        elif self.atoms is not None:
             words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, self.n_rows)}")
             if self.refine is not None:
                 seen = min(self.refine.sample_for(self.atoms.n_atoms), self.n_rows)
@@ -196,12 +222,14 @@ def make_plan(
     picks_atoms: bool,
     refine: bool | str,
     all_atoms: bool = False,
+    by_evidence: bool = False,
     n_outputs: int = 1,
     has_loss: bool = False,
 ) -> Plan:
     """Decide what is looked at; `refine` "auto" is where it has been measured to pay.
 
-    `all_atoms` says that as many are wanted as `max_atoms` allows, whatever they are good for. What is looked at does
+    `all_atoms` says that as many are wanted as `max_atoms` allows, whatever they are good for. `by_evidence` says that
+    scales may be those of a Gaussian process, as they are for rows too few to be refined for. What is looked at does
     not depend on the number of outputs, or on whether there is another loss than the squared one; the time does.
     """
     n_held_back = min(int(HELD_BACK * n_rows), MOST_HELD_BACK)
@@ -219,6 +247,7 @@ def make_plan(
     wants_all = atoms is not None and atoms.n_atoms > n_rows - n_held_back
     return Plan(
         scales=scales if n_kernels else None,
+        evidence=EvidencePlan() if by_evidence and n_kernels and n_rows < REFINED_FROM else None,
         widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM))),
         atoms=atoms,
         refine=RefinePlan() if picks_atoms and refines else None,

@@ -11,8 +11,9 @@ from kernelpursuit.learning.atoms import Task, fitted_scores, target_around
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
 from kernelpursuit.learning.sample import Rows
 
-# A learned model has to be better than a simple one by this many standard errors of the difference, row by row.
-STANDARD_ERRORS = 1.0
+# A learned model has to be better than a simple one by this many standard errors of the difference, row by row; or by
+# more, where there is reason to doubt it.
+STANDARD_ERRORS, IN_DOUBT = 1.0, 2.0
 # Most that losses of rows that scales were tuned on are multiplied by.
 MOST_OPTIMISM = 3.0
 # The fraction of losses that are usual.
@@ -29,7 +30,7 @@ def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:
 
 def may_have_a_line(rows: Rows, task: Task) -> bool:
     """Whether rows are dense, and enough for a line, unpenalised, along all features."""
-    return not sp.issparse(rows.given) and task.intercept and 0 < len(task.line) <= LINE_FEATURES * len(rows)
+    return not sp.issparse(rows.given) and task.intercept and 0 < len(task.line) <= LINE_FEATURES * rows.n_effective
 
 
 def losses_of_a_line(rows: Rows, judged: np.ndarray, task: Task) -> Losses | None:
@@ -37,7 +38,15 @@ def losses_of_a_line(rows: Rows, judged: np.ndarray, task: Task) -> Losses | Non
     return losses_without_atoms(rows, judged, replace(task, trend=True)) if may_have_a_line(rows, task) else None
 
 
-def is_worth_its_atoms(learned: Losses, simple: Losses, n_tuned: int = 0) -> bool:
+def predicts_better(learned: Losses, simple: Losses) -> bool:
+    """Whether the losses of a learned model are lower; of wild rows only as much counts as of the others."""
+    most = np.quantile(simple.values[simple.shares > 0], USUAL)
+    return bool(np.minimum(learned.values, most) @ learned.shares < np.minimum(simple.values, most) @ simple.shares)
+
+
+def is_worth_its_atoms(
+    learned: Losses, simple: Losses, n_tuned: int = 0, standard_errors: float = STANDARD_ERRORS
+) -> bool:
     """Whether a learned model is better than a simple one, by more than chance.
 
     Losses are of the same rows, none of which an atom was picked from. Of numbers that were tuned on these rows, each
@@ -49,4 +58,4 @@ def is_worth_its_atoms(learned: Losses, simple: Losses, n_tuned: int = 0) -> boo
     # Of a wild row, only as much as of the others.
     usual = np.minimum(learned.values, np.quantile(learned.values[learned.shares > 0], USUAL))
     raised = learned.values + (factor - 1) * usual
-    return replace(learned, values=raised).are_clearly_below(simple, 0.0, STANDARD_ERRORS)
+    return replace(learned, values=raised).are_clearly_below(simple, 0.0, standard_errors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -19,8 +19,10 @@ CONSTANT = 1e-12
 MOST_SCALES = 1000
 # A sparse X of up to this many entries, zeros included (256 MB), is made dense.
 DENSE_UP_TO = 2**25
-# In centre and spread, a row counts for no more than so many of median weight.
+# In centre, spread and evidence, a row counts for no more than so many of median weight.
 MOST_TIMES = 100.0
+# Targets beyond nearly all others by more than this times their range are wild.
+NEARLY_ALL, FAR = (0.02, 0.98), 2.0
 # Gross errors are no more than so many spreads from the centre: there all kernels vanish, and no square overflows.
 LIMITS = (-1e6, 1e6)
 
@@ -76,7 +78,7 @@ class Standard:
 
 def _shares(weights: np.ndarray) -> np.ndarray:
     """Shares that sum to one; a row of a very large weight has no more say than some others in what is usual."""
-    usual = np.minimum(weights, MOST_TIMES * np.median(weights))
+    usual = usual_weights(weights)
     return usual / usual.sum()
 
 
@@ -108,6 +110,20 @@ class Rows:
     def units(self) -> np.ndarray:
         """How many observations each row stands for: left out, it goes once."""
         return np.ones(len(self)) if self.counts is None else self.counts
+
+    @property
+    def n_effective(self) -> float:
+        """How many observations of equal weight say as much; a row of very large weight counts as a large one."""
+        return effective_size(usual_weights(self.weights), self.units)
+
+    @property
+    def noise_unit(self) -> float:
+        """The sum of weights for each such observation: a row of this weight has the noise of one."""
+        return float(usual_weights(self.weights).sum()) / self.n_effective
+
+    def of_unit_noise(self) -> Rows:
+        """The rows with weights in that unit."""
+        return replace(self, weights=self.weights / self.noise_unit)
 
     @property
     def Z(self) -> np.ndarray:
@@ -196,6 +212,27 @@ def distinct_numbers(rows: Any) -> np.ndarray:
     numbers = np.empty(len(rows), dtype=np.intp)
     numbers[order] = np.cumsum(is_new) - 1
     return numbers
+
+
+def without_wild_values(y: np.ndarray) -> np.ndarray:
+    """Targets, those far beyond nearly all others moved nearer: one of them would decide what squares say."""
+    low, high = np.quantile(y, NEARLY_ALL, axis=1, keepdims=True)
+    far = FAR * (high - low)
+    return np.where(far > 0, np.clip(y, low - far, high + far), y)
+
+
+def effective_size(weights: np.ndarray, units: np.ndarray) -> float:
+    """How many observations of equal weight say as much as rows of these weights, each of which stands for some.
+
+    That is Kish's effective size, `(sum w)² / sum (w² / units)`.
+    """
+    relative = weights / weights.max()
+    return float(relative.sum() ** 2 / (np.square(relative) / units).sum())
+
+
+def usual_weights(weights: np.ndarray) -> np.ndarray:
+    """Weights of which none is more than so many times the median: one row does not outweigh all others."""
+    return np.minimum(weights, MOST_TIMES * np.median(weights))
 
 
 def joined(first: Rows, second: Rows) -> Rows:

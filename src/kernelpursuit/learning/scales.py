@@ -37,6 +37,8 @@ class Scales:
     last    those of the last sample alone
     line    those of a straight line, on the same rows as `losses`; None where rows are too few for one
     is_tuned_on_others  whether these losses are of rows that scales like these were not tuned on
+    is_worth_it  whether evidence says by itself that atoms are worth it, or that they are not; None where it does not
+    optimism  how many times larger errors are of rows that scales were not tuned on, where that was looked at
     """
 
     model: Model
@@ -45,6 +47,8 @@ class Scales:
     last: Losses | None = None
     line: Losses | None = None
     is_tuned_on_others: bool = False
+    is_worth_it: bool | None = None
+    optimism: float = 1.0
 
     @property
     def n_tuned(self) -> int:
@@ -117,7 +121,7 @@ def learn_scales(
         alpha = float(np.exp(np.mean([np.log(found.model.alpha) for found in counted])))
     last = rounds[-1]
     averaged = replace(model, scales=scales, alpha=alpha)
-    kept = _without_irrelevant_features(averaged, lambda tried: last.again(kernel, tried, task).mean)
+    kept = without_irrelevant_features(averaged, lambda tried: last.again(kernel, tried, task).mean)
     lines = [losses_of_a_line(found.rows, found.judged, task) for found in counted]
     return Scales(
         replace(starts[0], scales=kept.scales, alpha=alpha),
@@ -173,46 +177,51 @@ def learn_scales_at_every_row(kernel: Kernel, starts: Sequence[Model], rows: Row
         objective = LeaveOneOut(target_around(scores, rows, everywhere, task), task.n_threads)
         found.append(_optimised(kernel, start, rows, objective, task, n_steps))
     best = min(found, key=lambda one: one.losses.mean)
-    kept = _without_irrelevant_features(best.model, lambda tried: best.again(kernel, tried, task).mean)
+    kept = without_irrelevant_features(best.model, lambda tried: best.again(kernel, tried, task).mean)
     model = replace(starts[0], scales=kept.scales, alpha=best.model.alpha)
     simple, line = losses_without_atoms(rows, everywhere, task), losses_of_a_line(rows, everywhere, task)
     return Scales(model, best.losses, simple, best.losses, line)
 
 
+def losses_of_atoms_at(
+    others: Rows, kernel: Kernel, model: Model, both: Rows, judged: np.ndarray, task: Task
+) -> Losses:
+    """Leave-one-out losses of rows that judge, with atoms at the others."""
+    centers = others.take(slice(MOST_ATOMS)).Z
+    model = replace(model, centers=centers, factors=np.ones(len(centers)))
+    values = model.values(kernel.spec, both.Z, task.n_threads)
+    scores = fitted_scores(values, both, task, model.alpha)
+    return LeaveOneOut(target_around(scores, both, judged, task), task.n_threads).losses(values, model.alpha)
+
+
 def judged_by_others(
-    kernel: Kernel, rows: Rows, task: Task, tune: Callable[[Rows], Scales], n_folds: int
+    rows: Rows, task: Task, judge: Callable[[Rows, Rows, np.ndarray], Losses | None], n_folds: int
 ) -> tuple[Losses, Losses, Losses | None] | None:
     """Losses of scales, of the model without atoms and of a line, on rows that scales were not tuned on.
 
-    Of rows that are dealt to `n_folds`, each fold in turn is left to judge while `tune` sees the others, at which the
-    atoms are. None where nothing could be learned of them.
+    Rows are dealt to `n_folds`. Each fold in turn judges what is tuned on the others: `judge` is given the others,
+    both, and marks of those that judge, and returns the losses of both. None where nothing could be learned.
     """
     learned, simple, lines = list[Losses](), list[Losses](), list[Losses]()
     for fold in range(n_folds):
         numbers = np.arange(len(rows))
         others, judges = rows.take(numbers % n_folds != fold), rows.take(numbers % n_folds == fold)
-        found = tune(others)
-        if found.losses is None:
-            return None
         both = joined(others, judges)
         judged = np.repeat([0.0, 1.0], [len(others), len(judges)])
-        centers = others.take(slice(MOST_ATOMS)).Z
-        model = replace(found.model, centers=centers, factors=np.ones(len(centers)))
-        values = model.values(kernel.spec, both.Z, task.n_threads)
-        scores = fitted_scores(values, both, task, model.alpha)
-        objective = LeaveOneOut(target_around(scores, both, judged, task), task.n_threads)
-        found_losses = objective.losses(values, model.alpha)
+        found = judge(others, both, judged)
+        if found is None:
+            return None
         simple.append(losses_without_atoms(both, judged, task))
         # Predictions will be kept near the range of the targets.
         most = LARGEST_LOSS * simple[-1].values[len(others) :].max()
-        learned.append(replace(found_losses, values=np.minimum(found_losses.values, most)))
+        learned.append(replace(found, values=np.minimum(found.values, most)))
         line = losses_of_a_line(both, judged, task)
         lines += [] if line is None else [line]
     line = joined_losses(lines) if len(lines) == n_folds else None
     return joined_losses(learned), joined_losses(simple), line
 
 
-def _without_irrelevant_features(model: Model, error: Callable[[Model], float]) -> Model:
+def without_irrelevant_features(model: Model, error: Callable[[Model], float]) -> Model:
     """Leave out the features of small scales where the error allows it, or as many of the smallest as halving finds."""
     order = np.argsort(model.scales, kind="stable")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import ALL, LINE_ROWS, EnoughFor, Picked, Task, features_of_a_line, pick
-from kernelpursuit.learning.leave_one_out import LeaveOneOut
+from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.order import pick_in_order
 from kernelpursuit.learning.plan import (
@@ -24,12 +24,14 @@ from kernelpursuit.learning.plan import (
     SIMPLE,
     STARTS,
     WIDTHS_PART,
+    EvidencePlan,
     Plan,
     WidthsPlan,
 )
+from kernelpursuit.learning.process import learn_process, losses_of_process
 from kernelpursuit.learning.refine import Judge, refine
-from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
-from kernelpursuit.learning.sample import Distinct, Rows, Standard
+from kernelpursuit.learning.rivals import IN_DOUBT, STANDARD_ERRORS, is_worth_its_atoms, may_have_a_line
+from kernelpursuit.learning.sample import FEWEST_ROWS, Distinct, Rows, Standard
 from kernelpursuit.learning.scales import (
     FIRST_ALPHA,
     Scales,
@@ -37,6 +39,7 @@ from kernelpursuit.learning.scales import (
     judged_by_others,
     learn_scales,
     learn_scales_at_every_row,
+    losses_of_atoms_at,
 )
 from kernelpursuit.learning.starts import (
     Starts,
@@ -60,6 +63,10 @@ LEAST_FOR_LABELS = 0.1
 # With more features than this for each row, and fewer rows than that, scales are judged by rows they were not tuned on;
 # dealt to so many folds, or to two where rows are not so few.
 DOUBTED, DOUBTED_BELOW, FOLDS = 0.03, 1000, 4
+# The quantile of errors by which it is seen how much larger those of other rows are, and the most they are taken for.
+LARGER, MOST_OPTIMISM = 0.9, 5.0
+# Steps in vain, or so many for each degree of freedom, after which a loop over rows ends.
+PATIENCE = 64
 # With an atom at every row: steps of L-BFGS, and most scales for each row.
 EVERY_ROW_STEPS, SCALES_A_ROW = 15, 0.25
 # Penalties that are tried for the atoms as picked, as parts of the one that was learned with fewer; on how many rows.
@@ -80,7 +87,12 @@ class Learned:
     refined    whether atoms were moved
     script     the steps in which the loop is to pick them, where those are known
     trend      centre and spread of the features of a straight line that is in every model, or None
-    simple     what is as good as the learned model on validation rows, in words, or None
+    simple     why a simple model is kept, in words, or None
+    penalty    the penalty that alpha is of
+    is_process whether kernel, scales and noise are those of a Gaussian process
+    candidates numbers of the rows at which atoms may be, where they are not learned and not at all rows
+    patience   steps in vain after which the loop over rows may end, or None
+    optimism   how many times larger errors are of rows that scales were not tuned on
     """
 
     kernel: Kernel
@@ -93,6 +105,16 @@ class Learned:
     script: Script | None = None
     trend: Standard | None = None
     simple: str | None = None
+    penalty: str = "ridge"
+    candidates: np.ndarray | None = None
+    patience: int | None = None
+    is_process: bool = False
+    optimism: float = 1.0
+
+    @property
+    def says_all(self) -> bool:
+        """Whether nothing is left for the loop but to pick and order atoms: all else was learned for it."""
+        return self.atoms is not None or self.is_process
 
 
 @one_blas_thread()
@@ -127,7 +149,9 @@ def learn(
     counts : array of shape (n_rows,), optional
         How many observations each row stands for; by default one, with all its copies.
     """
-    shuffled = _generator(task, SHUFFLE).permutation(len(distinct))
+    # Rows that are all looked at are dealt in one order, so that nothing is left to the seed.
+    is_seen_whole = plan.evidence is not None and len(distinct) <= plan.evidence.n_rows
+    shuffled = _generator(0 if is_seen_whole else task.seed, SHUFFLE).permutation(len(distinct))
     order = distinct.first[shuffled]
     standard = Standard.of(X[distinct.first], distinct.weights)
     rows = Rows(
@@ -136,6 +160,8 @@ def learn(
         distinct.weights[shuffled],
         None if counts is None else counts[order],
     )
+    if plan.evidence is not None and rows.n_effective < FEWEST_ROWS:
+        plan = replace(plan, evidence=None)
     task = replace(task, line=features_of_a_line(rows.take(slice(LINE_ROWS)).Z))
     if task.loss is not None:
         task.loss.check_targets(rows.y)
@@ -147,14 +173,17 @@ def learn(
         plan = plan.with_atoms_for(starts.dof)
         model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
         # What a callback has cut short is not held against simple models.
-        simple = None if task.watch.has_ended else _as_good(scales, starts, rows, task)
+        simple = None if task.watch.has_ended else _as_good(scales, starts, rows, task, plan)
     else:
         task = replace(task, trend=task.trend is True)
         kernel, model = kernels[0], first_model(rows.given, task.alpha)
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
-    if plan.atoms is None:
-        scales_only = _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
-        return replace(scales_only, trend=standard.only(task.line) if task.trend else None, simple=simple)
+    if plan.atoms is None or plan.evidence is not None:
+        bare = _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
+        bare = replace(bare, trend=standard.only(task.line) if task.trend else None, simple=simple)
+        if plan.evidence is not None:
+            bare = replace(_at_rows(bare, order, rows, starts.dof, plan.evidence), optimism=scales.optimism)
+        return bare
     picked, refined = _choose_atoms(kernel, model, rows, task, plan)
     trend = standard.only(task.line) if task.trend else None
     if not len(picked.rows):
@@ -182,17 +211,37 @@ def learn_wide(X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: 
     return _undone(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
 
 
-def _generator(task: Task, stream: int) -> np.random.Generator:
-    return np.random.default_rng([task.seed, 0, stream])
+def _at_rows(learned: Learned, order: np.ndarray, rows: Rows, dof: float, plan: EvidencePlan) -> Learned:
+    """Scales and noise of a Gaussian process, for a loop that picks atoms at rows under its own penalty.
+
+    `n alpha K`, where n is the sum of the weights, is the noise times the kernel: with an atom at every row, the model
+    is the posterior mean.
+    """
+    return replace(
+        learned,
+        is_process=True,
+        alpha=learned.alpha * rows.noise_unit / float(rows.weights.sum()),
+        penalty="rkhs",
+        candidates=order[: plan.n_candidates] if len(order) > plan.n_candidates else None,
+        patience=max(PATIENCE, int(dof / 2)),
+    )
+
+
+def _generator(seed: int, stream: int) -> np.random.Generator:
+    return np.random.default_rng([seed, 0, stream])
 
 
 def _in_units(y: np.ndarray, task: Task) -> np.ndarray:
-    """Targets of the squared loss in units in which they are no larger than one; others as they are."""
+    """Targets of the squared loss in units in which they are no larger than one; others as they are.
+
+    Where there is a constant in the model, they have mean 0: digits that are all alike are lost to what differs.
+    """
     if task.loss is not None:
         return y
     y = _below_one(y)
-    size = float(np.abs(y - y.mean(axis=1, keepdims=True)).max()) or 1.0
-    return y / size
+    centred = y - y.mean(axis=1, keepdims=True)
+    size = float(np.abs(centred).max()) or 1.0
+    return (centred if task.intercept else y) / size
 
 
 def _below_one(y: np.ndarray) -> np.ndarray:
@@ -220,33 +269,48 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     first = first_model(rows.given, penalised.alpha)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
     penalised = replace(penalised, trend=starts.trend)
-    kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
+
+    if plan.evidence is not None:
+        kernel, scales = _choose_kernel_by_evidence(kernels, starts, rows, penalised, plan.evidence)
+    else:
+        kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
     if may_add and not penalised.trend and _line_is_better(scales):
         penalised = replace(penalised, trend=True)
-        kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
+        if plan.evidence is not None:
+            again = starts.at(scales.model)
+            kernel, scales = _choose_kernel_by_evidence([kernel], again, rows, penalised, plan.evidence)
+        else:
+            kernel, scales = _choose_kernel(kernels, starts, rows, penalised, plan)
     return kernel, scales, replace(given, trend=penalised.trend), starts
 
 
-def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task) -> str | None:
-    """What is as good as what was learned: the line where there is one, else a constant; None where nothing is.
+def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan) -> str | None:
+    """Why what was learned is no better than the line where there is one, else than a constant; None where it is.
 
     A line is a fair model, and has the benefit of the doubt; a constant has it only where rows are so few that scales
     were tuned on all of them. Where scales are many for the rows, they fit what they are judged by, and the start has
     to be better than a constant.
     """
-    words = "a straight line" if task.trend else "a constant"
+    simple = "a straight line" if task.trend else "a constant"
+    words = f"on validation rows, they are no better than {simple}"
     if scales.losses is None or scales.simple is None:
         return words
+    if scales.is_worth_it is not None:
+        return None if scales.is_worth_it else f"their evidence is no higher than that of {simple}"
     is_doubted = not task.trend and not scales.is_tuned_on_others and not _scales_are_few(starts, rows)
     if is_doubted and not show_something(starts, rows, task):
         return words
-    n_tuned = scales.n_tuned if task.trend or len(rows) < EVERY_ROW_BELOW else 0
-    return None if is_worth_its_atoms(scales.losses, scales.simple, n_tuned) else words
+    tunes_all = plan.evidence is not None or len(rows) < EVERY_ROW_BELOW
+    n_tuned = scales.n_tuned if task.trend or tunes_all else 0
+    # Where evidence has been heard, and is in doubt, rows have to be clearer.
+    is_in_doubt = plan.evidence is not None and scales.is_tuned_on_others and not task.trend
+    standard_errors = IN_DOUBT if is_in_doubt else STANDARD_ERRORS
+    return None if is_worth_its_atoms(scales.losses, scales.simple, n_tuned, standard_errors) else words
 
 
 def _scales_are_few(starts: Starts, rows: Rows) -> bool:
     """Whether features are few for the rows."""
-    return int((starts.first.scales > 0).sum()) <= SCALES_A_ROW * len(rows)
+    return starts.n_features <= SCALES_A_ROW * len(rows)
 
 
 def _line_is_better(scales: Scales) -> bool:
@@ -263,9 +327,8 @@ def _choose_kernel(
 ) -> tuple[Kernel, Scales]:
     """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
     assert plan.scales is not None
-    n_features = int((starts.first.scales > 0).sum())
-    scales_plan = plan.scales.with_atoms_for(starts.dof, len(rows), n_features)
-    generator = _generator(task, SCALES)
+    scales_plan = plan.scales.with_atoms_for(starts.dof, len(rows), starts.n_features)
+    generator = _generator(task.seed, SCALES)
     samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
 
     # Too many scales, or too little penalty, fit the rows they are judged by.
@@ -293,20 +356,65 @@ def _choose_kernel(
         if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
             # What the simple models come to was found for all rounds of the first kernel.
             kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple, line=first.line)
-    is_doubted = is_penalised and n_features >= DOUBTED * len(rows) and len(rows) < DOUBTED_BELOW
-    if best.losses is None or not is_doubted:
+    if best.losses is None or not is_penalised:
         return kernel, best
 
-    def tune(others: Rows) -> Scales:
-        return learned(kernel, starts.models[:1], [np.arange(len(others))], others)
+    def judge(others: Rows, both: Rows, judged: np.ndarray) -> Losses | None:
+        found = learned(kernel, starts.models[:1], [np.arange(len(others))], others)
+        if found.losses is None:
+            return None
+        return losses_of_atoms_at(others, kernel, found.model, both, judged, task)
 
-    # So many scales, tuned on so few rows, say little of others; those of other rows say what they are worth.
+    return kernel, _judged_again(best, starts, rows, task, judge)
+
+
+def _choose_kernel_by_evidence(
+    kernels: Sequence[Kernel], starts: Starts, rows: Rows, task: Task, plan: EvidencePlan
+) -> tuple[Kernel, Scales]:
+    """Learn kernel, scales and noise by the evidence of a Gaussian process."""
+    task.watch.part(SCALES_PART)
+    rows = rows.of_unit_noise()
+    kernel, best = learn_process(kernels, starts.models, rows, task, plan)
+
+    def judge(others: Rows, both: Rows, judged: np.ndarray) -> Losses:
+        found = learn_process([kernel], starts.models, others, task, plan)[1]
+        return losses_of_process(kernel, found.model, both, judged, task)
+
+    if task.watch.has_ended:
+        return kernel, best
+    again = _judged_again(best, starts, rows, task, judge)
+    if again.is_tuned_on_others:
+        again = replace(again, optimism=_optimism(best, again))
+    return kernel, again if best.is_worth_it is None else replace(best, optimism=again.optimism)
+
+
+def _optimism(tuned: Scales, judged: Scales) -> float:
+    """How many times larger errors are of rows that scales were not tuned on, by the larger ones of both."""
+    assert tuned.losses is not None
+    assert judged.losses is not None
+    large = [np.quantile(one.values[one.shares > 0], LARGER) for one in (tuned.losses, judged.losses)]
+    return float(np.clip(np.sqrt(large[1] / large[0]), 1.0, MOST_OPTIMISM)) if large[0] > 0 else 1.0
+
+
+def _judged_again(
+    scales: Scales,
+    starts: Starts,
+    rows: Rows,
+    task: Task,
+    judge: Callable[[Rows, Rows, np.ndarray], Losses | None],
+) -> Scales:
+    """The same scales, and where those are many for the rows, with losses of rows that others like them were tuned on.
+
+    So many scales, tuned on so few rows, say little of others; those of other rows say what they are worth.
+    """
+    if starts.n_features < max(2, DOUBTED * len(rows)) or len(rows) >= DOUBTED_BELOW:
+        return scales
     task.watch.part(SIMPLE)
-    judged = judged_by_others(kernel, rows, task, tune, FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
+    judged = judged_by_others(rows, task, judge, FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
     if judged is None:
-        return kernel, best
+        return scales
     losses, simple, line = judged
-    return kernel, replace(best, losses=losses, simple=simple, line=line, is_tuned_on_others=True)
+    return replace(scales, losses=losses, simple=simple, line=line, is_tuned_on_others=True)
 
 
 def _is_better(tried: Scales, other: Scales, part: float = BETTER) -> bool:
@@ -345,7 +453,7 @@ def _choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pl
     moved = picked
     task.watch.part(REFINING)
     if plan.refine is not None:
-        moved = refine(kernel, picked, rest, judge, plan.refine, _generator(task, REFINE))
+        moved = refine(kernel, picked, rest, judge, plan.refine, _generator(task.seed, REFINE))
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
     return chosen, moved is not picked
 

@@ -24,15 +24,13 @@ from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses, inverse_of_
 from kernelpursuit.learning.model import SCALES, Model
 from kernelpursuit.learning.plan import FEWEST_ROWS, MOST_ROWS
 from kernelpursuit.learning.rivals import is_worth_its_atoms, losses_without_atoms
-from kernelpursuit.learning.sample import Rows
+from kernelpursuit.learning.sample import Rows, without_wild_values
 
 # Common widths, as factors of the scale of the first model, and the penalties each is tried with.
 COMMON = tuple(2.0**power for power in (0, -3, -1, 1, 3, 5, 7))
 PENALTIES = (1e-3, 1e-1)
 # Scales that another kernel is tried with, as factors of those that were found for the first.
 RIVALS = (1.0, 2.0, 0.5)
-# Targets beyond nearly all others by more than this times their range are moved there.
-NEARLY_ALL, FAR = (0.02, 0.98), 2.0
 # A start replaces another that comes before it where it clearly lowers the error, and by this fraction.
 BETTER = 0.05
 # Chance of a peak where there is only noise; periods that are looked for, along one feature and along all of them.
@@ -73,6 +71,15 @@ class Starts:
     def models(self) -> list[Model]:
         """The models to start from."""
         return [self.common.model] if self.fast is None else [self.fast.model, self.common.model]
+
+    def at(self, model: Model) -> Starts:
+        """The start from a model that was found."""
+        return replace(self, common=replace(self.common, model=model), fast=None)
+
+    @property
+    def n_features(self) -> int:
+        """How many features vary."""
+        return int((self.first.scales > 0).sum())
 
     @property
     def trend(self) -> bool:
@@ -130,7 +137,7 @@ def show_something(starts: Starts, rows: Rows, task: Task) -> bool:
     """Whether the best common width, of which little was tuned, is better than a constant by more than chance."""
     sample = _sample(rows)
     constant = replace(task, loss=None, trend=False)
-    least = losses_without_atoms(replace(sample, y=_without_wild_values(sample.y)), np.ones(len(sample)), constant)
+    least = losses_without_atoms(replace(sample, y=without_wild_values(sample.y)), np.ones(len(sample)), constant)
     return is_worth_its_atoms(starts.common.losses, least)
 
 
@@ -145,7 +152,7 @@ class _Search:
         self.kernel, self.model, self.rows, self.task = kernel, first, rows, task
         self.shares = rows.weights / rows.weights.sum()
         self.noise = rows.weights.mean() / rows.weights
-        self.y = _without_wild_values(rows.y)
+        self.y = without_wild_values(rows.y)
         choices = (False, True) if may_add_trend else (bool(task.trend),)
         self.fixed = {trend: replace(task, trend=trend).fixed(rows.Z) for trend in choices}
 
@@ -203,13 +210,6 @@ class _Search:
             if fast.any():
                 for others in (start.model.scales, self.model.scales, self.model.scales / 3):
                     yield np.where(fast, wanted, others)
-
-
-def _without_wild_values(y: np.ndarray) -> np.ndarray:
-    """Targets, those far beyond nearly all others moved nearer: one of them would decide which start is best."""
-    low, high = np.quantile(y, NEARLY_ALL, axis=1, keepdims=True)
-    far = FAR * (high - low)
-    return np.where(far > 0, np.clip(y, low - far, high + far), y)
 
 
 def _inverse_with(K: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:

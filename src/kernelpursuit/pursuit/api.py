@@ -367,7 +367,7 @@ def _set_up(
     monitor = None
     if problem.held_out is not None:
         monitor = Monitor(problem, measure, n_threads)
-    return fit, Recorder(fit, max_atoms, problem, measure, monitor, settings.intervals)
+    return fit, Recorder(fit, max_atoms, problem, measure, monitor, settings.intervals, settings.margin)
 
 
 def resolve_threads(n_jobs: int | None) -> int:

@@ -88,6 +88,8 @@ class Recorder:
         Who follows the error on held-out rows.
     intervals : bool
         Whether to record the quantiles of leave-one-out errors.
+    margin : float, optional
+        The fraction of the range of the targets by which predictions of rows that are left out may be outside it.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Recorder:
         measure: Measure = PLAIN,
         monitor: Monitor | None = None,
         intervals: bool = True,
+        margin: float | None = None,
     ):
         self.fit = fit
         self.scale = problem.scale
@@ -114,6 +117,7 @@ class Recorder:
         self._counts = problem.counts
         self._n_units = float((np.maximum(weights, 1.0) if self._counts is None else self._counts).sum())
         self._unit = 1.0 / np.maximum(weights if self._counts is None else self._counts, 1.0)
+        self._limits = None if margin is None else _widened(problem.targets, margin)
         self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
         # Of rows that atoms were picked from, errors are too small; where others were held back, those alone calibrate.
@@ -199,8 +203,8 @@ class Recorder:
         squares, dof, least, loo, spread = _native.criteria(
             self.fit.residual, leverage, weights, moved, shift, engine.n_threads
         )
-        if self._counts is not None:
-            least, loo, spread = self._criteria_by_counts(leverage, shift)
+        if self._counts is not None or self._limits is not None:
+            least, loo, spread = self._criteria_by_rows(leverage, shift)
         error = np.sqrt(spread / max(self._n_units - 1.0, 1.0))
         known = least > INTERPOLATED
         return {
@@ -211,12 +215,19 @@ class Recorder:
             "loo_quantiles": self._quantiles_of_errors(leverage, shift) if known and self._intervals else np.inf,
         }
 
-    def _criteria_by_counts(self, leverage: np.ndarray, shift: np.ndarray | None) -> tuple[float, float, float]:
-        """What `_native.criteria` says of leave-one-out errors, with counts in place of weights above one."""
+    def _criteria_by_rows(self, leverage: np.ndarray, shift: np.ndarray | None) -> tuple[float, float, float]:
+        """What `_native.criteria` says of leave-one-out errors, with counts for weights above one, and within limits.
+
+        A row that is far from all others has no kernel but its own: without it there is only the constant, which
+        kernels that reach over all the others may have led anywhere. Predictions are not led there.
+        """
         left = 1.0 - self._unit * leverage
         errors = self.fit.residual / np.maximum(left, INTERPOLATED)
         if shift is not None:
             errors = errors + shift
+        if self._limits is not None:
+            targets, root = self.fit.targets, np.sqrt(self.fit.engine.weights)
+            errors = targets - root * np.clip((targets - errors) / root, *self._limits)
         losses, share = np.square(errors).mean(axis=0), self.fit.sample_weights / self._total_weight
         loo = float(losses.sum()) / self._total_weight
         spread = share @ np.square(losses / self.fit.sample_weights - loo)
@@ -272,3 +283,9 @@ class Recorder:
             **self.facts,
             **view,
         )
+
+
+def _widened(targets: np.ndarray, margin: float) -> tuple[np.ndarray, np.ndarray]:
+    """The range of every target, widened by a fraction of it on either side, each of shape (n_targets, 1)."""
+    least, most = targets.min(axis=1, keepdims=True), targets.max(axis=1, keepdims=True)
+    return least - margin * (most - least), most + margin * (most - least)

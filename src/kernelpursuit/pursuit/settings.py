@@ -20,7 +20,8 @@ class Settings:
     They are checked where they are used. `truncate` is the largest absolute prediction, "auto" or None; `loss` is None
     for the squared one; `classes` says that targets are codes of classes, `intervals` that the path should know how far
     rows, left out, are from their predictions; `units` are those in which several targets are fitted, so that none
-    counts for more than another; `all_picked` is what the path says where no atom is left.
+    counts for more than another; `all_picked` is what the path says where no atom is left; `margin` is the fraction of
+    their range by which predictions may leave that of the targets, those of rows that are left out too, or None.
     """
 
     dictionary: Dictionary
@@ -43,3 +44,4 @@ class Settings:
     intervals: bool = True
     units: np.ndarray | None = None
     all_picked: str = ALL_PICKED
+    margin: float | None = None

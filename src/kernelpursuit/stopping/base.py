@@ -102,13 +102,20 @@ class NoAtoms(StoppingRule):
     ----------
     reason : str
         Why, in words.
+    n_steps : int, optional
+        Steps after which the loop ends, which are there for other rules to choose from; None lets it run.
     """
 
     name = "none"
     for_any_loss = True
 
-    def __init__(self, reason: str):
+    def __init__(self, reason: str, n_steps: int | None = None):
         self.reason = reason
+        self.n_steps = n_steps
+
+    def fired(self, path: Any) -> bool:
+        """Whether there are enough steps for others."""
+        return self.n_steps is not None and path.n_steps >= self.n_steps
 
     def choose(self, path: Any) -> int:
         """None."""

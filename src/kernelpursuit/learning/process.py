@@ -1,0 +1,228 @@
+"""Kernel, scales and noise of a Gaussian process with an atom at every row, learned by its evidence.
+
+This is for rows so few that a matrix with a row and a column for each of them, or of a thousand of them, can be
+inverted some dozen times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernelpursuit.kernels import Kernel
+from kernelpursuit.learning.atoms import Task, target_around
+from kernelpursuit.learning.evidence import Evidence
+from kernelpursuit.learning.leave_one_out import Losses
+from kernelpursuit.learning.model import ALPHAS, SCALES, SPREAD_OF_LABELS, Model, descend
+from kernelpursuit.learning.plan import EvidencePlan
+from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms, predicts_better
+from kernelpursuit.learning.sample import Rows
+from kernelpursuit.learning.scales import FIRST_ALPHA, Scales, without_irrelevant_features
+
+# Another kernel than the first is taken where -2 log evidence is lower by more than this.
+BETTER = 2.0
+# Scales that are tried once more on all of the rows, as multiples of those that were found, and of a common one.
+FINER, FINER_IN_COMMON = (2.0, 4.0, 8.0), (2.0, 4.0, 8.0, 16.0, 32.0)
+# Factors of scales and noise that are tried by leave-one-out errors; they are taken where those are lower by such a
+# fraction, and by so many standard errors.
+CORRECTIONS = ((1.0, 0.1), (1.0, 0.01), (2.0, 1.0), (2.0, 0.1), (2.0, 0.01))
+LOWER, STANDARD_ERRORS = 0.02, 1.0
+# One feature at a time is tried with a scale so many times larger, by so many steps, of up to so many features, on so
+# many rows.
+FAST, FAST_STEPS, MOST_TRIED, TRIED_ROWS = 8.0, 3, 12, 250
+# What -2 log evidence has to be lower by than without atoms, for each number that was tuned and one more, as in
+# Akaike's criterion; below the second, there is nothing.
+PER_NUMBER, LEAST_GAIN = 2.0, 4.0
+# With more features than this for each row, one scale for all of them is tried: its multiples, and noises, with which a
+# process has but two numbers to tune.
+TIED = 0.05
+IN_COMMON, NOISES = (0.125, 0.25, 0.5, 1.0), (0.01, 0.1, 1.0, 10.0)
+# The fraction of the time in which kernels are compared, about.
+COMPARING = 0.5
+
+
+@dataclass(frozen=True)
+class Process:
+    """A kernel with scales and noise: the penalty of the model is the noise over the variance of the process."""
+
+    kernel: Kernel
+    model: Model
+
+
+class _Trial:
+    """Some rows, on which processes are compared and tuned."""
+
+    def __init__(self, rows: Rows, task: Task, judged: np.ndarray | None = None):
+        self.rows, self.task = rows, task
+        judged = np.ones(len(rows)) if judged is None else judged
+        self.evidence = Evidence(target_around(np.zeros_like(rows.y), rows, judged, task))
+
+    def error(self, process: Process) -> float:
+        """What the evidence comes to, in the unit of a squared target."""
+        return self.evidence.error(self._values(process), process.model.alpha)
+
+    def minus_two_log(self, process: Process) -> float:
+        """`-2 log evidence`, but for a constant."""
+        return self.evidence.minus_two_log(self.error(process))
+
+    def gain(self, process: Process) -> float:
+        """What -2 log evidence is lower by than without any atoms."""
+        return self.evidence.gain(self._values(process), process.model.alpha)
+
+    def losses(self, process: Process) -> Losses:
+        """Leave-one-out losses."""
+        return self.evidence.losses(self._values(process), process.model.alpha)
+
+    def tuned(self, process: Process, n_steps: int) -> Process:
+        """Minimise -2 log evidence by L-BFGS over scales and noise."""
+        found = descend(
+            self._at_every_row(process.model),
+            process.kernel.spec,
+            self.rows.Z,
+            self.evidence,
+            steps=n_steps,
+            moves=False,
+            alphas=(self.evidence.least_noise, ALPHAS[1]),
+            spread=SPREAD_OF_LABELS if self.task.classes else None,
+            n_threads=self.task.n_threads,
+            watch=self.task.watch,
+        )
+        return replace(process, model=found.model)
+
+    def at(self, kernel: Kernel, model: Model, scales: np.ndarray, alpha: float) -> Process:
+        """A process of other scales and noise, both within their limits."""
+        alpha = max(alpha, self.evidence.least_noise)
+        return Process(kernel, replace(model, scales=np.minimum(scales, SCALES[1]), alpha=alpha))
+
+    def _at_every_row(self, model: Model) -> Model:
+        return replace(model, centers=self.rows.Z, factors=np.ones(len(self.rows)))
+
+    def _values(self, process: Process) -> np.ndarray:
+        model = self._at_every_row(process.model)
+        return model.values(process.kernel.spec, self.rows.Z, self.task.n_threads)
+
+
+def learn_process(
+    kernels: Sequence[Kernel], starts: Sequence[Model], rows: Rows, task: Task, plan: EvidencePlan
+) -> tuple[Kernel, Scales]:
+    """Tune every kernel on some rows, and the best of them on more.
+
+    The weights of rows are those of `Rows.of_unit_noise`; leave-one-out losses are of the rows of the last trial.
+    Cost: a few dozen inverses of a matrix with a row for each of up to `plan.n_first` rows, and two dozen factors and
+    inverses for up to `plan.n_rows`.
+    """
+    few = _Trial(rows.take(slice(plan.n_first)), task)
+    more = few if len(rows) <= plan.n_first else _Trial(rows.take(slice(plan.n_rows)), task)
+    with task.watch.within(0.0, COMPARING):
+        found = _tune_each(kernels, starts, few, plan)
+    if task.watch.has_ended:
+        more = few
+    with task.watch.within(COMPARING, 1.0):
+        process = _tune_best(found, kernels, starts[-1], few, more, plan)
+    kept = without_irrelevant_features(process.model, lambda model: more.error(replace(process, model=model)))
+    process = replace(process, model=kept)
+    gain, n_tuned = more.gain(process), int((starts[0].scales > 0).sum()) + 1
+    if n_tuned - 1 > TIED * len(few.rows):
+        common = _best_in_common(process.kernel, starts[-1], few)
+        if few.gain(common) + PER_NUMBER * (n_tuned - 2) > few.gain(process):
+            process, gain, n_tuned = common, more.gain(common), 2
+    process, losses = _corrected(process, more)
+    everywhere = np.ones(len(more.rows))
+    simple, line = losses_without_atoms(more.rows, everywhere, task), losses_of_a_line(more.rows, everywhere, task)
+    is_worth_it = None
+    if gain < LEAST_GAIN:
+        is_worth_it = False
+    elif gain > PER_NUMBER * (n_tuned + 1) and predicts_better(losses, simple):
+        is_worth_it = True
+    model = replace(starts[0], scales=process.model.scales, alpha=process.model.alpha)
+    return process.kernel, Scales(model, losses, simple, losses, line, is_worth_it=is_worth_it)
+
+
+def losses_of_process(kernel: Kernel, model: Model, rows: Rows, judged: np.ndarray, task: Task) -> Losses:
+    """Leave-one-out losses of rows that judge, with an atom at every row."""
+    return _Trial(rows, task, judged).losses(Process(kernel, model))
+
+
+def _best_in_common(kernel: Kernel, start: Model, trial: _Trial) -> Process:
+    """The best of some processes with one scale for all features: where rows are few, they may tell of no more."""
+    used = start.scales > 0
+    scales = np.where(used, np.exp(np.log(start.scales[used]).mean()), 0.0)
+    tried = [trial.at(kernel, start, factor * scales, alpha) for factor in IN_COMMON for alpha in NOISES]
+    return min(tried, key=trial.error)
+
+
+def _tune_each(kernels: Sequence[Kernel], starts: Sequence[Model], trial: _Trial, plan: EvidencePlan) -> list[Process]:
+    """The first kernel from the best of all starts, and the others from where that one ended."""
+    starts = [*starts, *_one_fast_feature(kernels[0], starts[-1], trial)]
+    n_runs = len(starts) + len(kernels) - 1
+
+    def tuned(run: int, kernel: Kernel, start: Model) -> Process:
+        with trial.task.watch.within(run / n_runs, (run + 1) / n_runs):
+            return trial.tuned(Process(kernel, start), plan.n_steps)
+
+    first = min((tuned(run, kernels[0], start) for run, start in enumerate(starts)), key=trial.error)
+    return [first, *(tuned(len(starts) + i, kernel, first.model) for i, kernel in enumerate(kernels[1:]))]
+
+
+def _one_fast_feature(kernel: Kernel, common: Model, trial: _Trial) -> list[Model]:
+    """The best of starts in which one feature is fast, after a few steps: for a product with something of mean zero.
+
+    The periodogram along a feature does not show that, and a search from a common width loses both.
+    """
+    features = np.flatnonzero(common.scales > 0)
+    if not 1 < len(features) <= MOST_TRIED or len(trial.rows) < TRIED_ROWS or trial.task.watch.has_ended:
+        return []
+    trial, tried = _Trial(trial.rows.take(slice(TRIED_ROWS)), trial.task), []
+    for feature in features:
+        scales = common.scales.copy()
+        scales[feature] *= FAST
+        tried.append(trial.tuned(trial.at(kernel, common, scales, FIRST_ALPHA), FAST_STEPS))
+    return [min(tried, key=trial.error).model]
+
+
+def _tune_best(
+    found: Sequence[Process], kernels: Sequence[Kernel], common: Model, few: _Trial, more: _Trial, plan: EvidencePlan
+) -> Process:
+    """The best on all of the rows of the processes that were found on few, and of finer ones, tuned there."""
+    finer = [] if more.task.watch.has_ended else list(_finer(found, kernels, common, more))
+    best, least = 0, np.inf
+    for i, process in enumerate([*found, *finer]):
+        error = more.minus_two_log(process) + BETTER * (process.kernel is not kernels[0])
+        if error < least:
+            best, least = i, error
+        if more.task.watch.ask(0.0):
+            break
+    if best >= len(found):
+        return more.tuned(finer[best - len(found)], plan.n_steps)
+    return found[best] if more is few else more.tuned(found[best], plan.n_last_steps)
+
+
+def _finer(found: Sequence[Process], kernels: Sequence[Kernel], common: Model, trial: _Trial) -> Iterator[Process]:
+    """Finer scales than were found, and than a common one.
+
+    What varies fast in a small region looks like noise to a search that starts from wide kernels, or from few rows.
+    """
+    for one in found:
+        for factor in FINER:
+            yield trial.at(one.kernel, one.model, factor * one.model.scales, FIRST_ALPHA)
+    for kernel in kernels:
+        for factor in FINER_IN_COMMON:
+            yield trial.at(kernel, common, factor * common.scales, FIRST_ALPHA)
+
+
+def _corrected(process: Process, trial: _Trial) -> tuple[Process, Losses]:
+    """A process and its leave-one-out losses, or one of less noise or finer scales where those are clearly lower.
+
+    Evidence is the judgement of a stationary process. Of a function with jumps, it takes what is left beside them for
+    noise; the leave-one-out error does not.
+    """
+    first = least = trial.losses(process)
+    best, model = process, process.model
+    for factor, of_noise in () if trial.task.watch.has_ended else CORRECTIONS:
+        tried = trial.at(process.kernel, model, factor * model.scales, of_noise * model.alpha)
+        losses = trial.losses(tried)
+        if losses.mean < least.mean and losses.are_clearly_below(first, LOWER, STANDARD_ERRORS):
+            best, least = tried, losses
+    return best, least
