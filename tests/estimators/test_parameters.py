@@ -54,7 +54,7 @@ BAD = [
     ({"truncate": -1}, "give a number above 0, 'auto' for the largest |y|, or None"),
     ({"exchange": "yes"}, "give True or False"),
     ({"refine": "always"}, "give True, False, or 'auto'"),
-    ({"penalty": "l2"}, "use one of 'ridge', 'rkhs', 'nugget', 'ols', None"),
+    ({"penalty": "l2"}, "use one of 'auto', 'ridge', 'rkhs', 'nugget', 'ols', None"),
     ({"candidates": "some"}, "'auto', 'all', a number, or a list of atom numbers"),
     ({"candidates": 0}, "at least 1"),
     ({"memory_budget": -1}, "at least 0"),
@@ -204,7 +204,7 @@ class TestColumns:
 
 
 def test_learned_atoms_are_not_all_candidates():
-    model = KernelPursuitRegressor(random_state=0, max_atoms=100, stop="max").fit(X, Y)
+    model = KernelPursuitRegressor(random_state=0, max_atoms=100, stop="max", penalty="ridge").fit(X, Y)
     assert "every candidate" not in model.stop_reason_
     assert model.path_.end_reason == "all learned atoms are in"
     classical = KernelPursuitRegressor(gamma=1.0, max_atoms=100, stop="max", penalty=None).fit(X[:5], Y[:5])

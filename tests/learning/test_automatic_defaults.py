@@ -158,10 +158,10 @@ class TestWhatIsFitted:
         learn_scales = stages.learn_scales_at_every_row
         monkeypatch.setattr(stages, "learn_scales_at_every_row", told)
         monkeypatch.setattr(stages, "start_of_another", lambda kernel, model, *others: model)
-        few = type(regressor(kernel="auto").fit(*some)._atoms.kernel)
+        few = type(regressor(kernel="auto", penalty="ridge").fit(*some)._atoms.kernel)
         assert few is (chosen if chosen is not Matern32 else RBF), "so few rows choose between two"
         monkeypatch.setattr(plan, "CHOICES_FROM", 0)
-        assert type(regressor(kernel="auto").fit(*some)._atoms.kernel) is chosen
+        assert type(regressor(kernel="auto", penalty="ridge").fit(*some)._atoms.kernel) is chosen
 
     def test_auto_chooses_one_of_three_kernels(self, some):
         model = regressor(kernel="auto").fit(*some)
@@ -213,17 +213,19 @@ class TestWhatIsFitted:
         assert np.isfinite(model.predict(X)).all()
 
     @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
-    def test_noise_alone_has_few_atoms(self):
+    @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
+    @pytest.mark.parametrize("penalty", ["auto", "ridge"])
+    def test_noise_alone_has_few_atoms(self, penalty):
         rng = np.random.default_rng(3)
-        model = KernelPursuitRegressor(kernel="matern52", random_state=0).fit(
+        model = KernelPursuitRegressor(kernel="matern52", penalty=penalty, random_state=0).fit(
             rng.normal(size=(600, 2)), rng.normal(size=600)
         )
-        assert model._settled.learned.atoms is not None
-        assert model.n_atoms_ < 20
+        assert (model._settled.learned.atoms is not None) == (penalty == "ridge")
+        assert model.n_atoms_ < (20 if penalty == "ridge" else 1)
 
     def test_rows_that_judge_are_no_centres(self):
         X, y = make_friedman1(600, noise=1.0, random_state=0)
-        model = KernelPursuitRegressor(kernel="rbf", max_atoms=20, random_state=0).fit(X, y)
+        model = KernelPursuitRegressor(kernel="rbf", max_atoms=20, penalty="ridge", random_state=0).fit(X, y)
         held_back = model._settled.learned.held_back
         assert held_back.sum() == 120
         assert not held_back[model.center_indices_].any()
@@ -234,7 +236,8 @@ class TestWhatIsFitted:
 
     def test_rows_that_judge_are_centres_where_nearly_all_rows_are_asked_for(self):
         X, y = make_friedman1(600, noise=1.0, random_state=0)
-        model = KernelPursuitRegressor(kernel="rbf", max_atoms=490, stop="max", random_state=0).fit(X, y)
+        settings = {"kernel": "rbf", "max_atoms": 490, "stop": "max", "penalty": "ridge", "random_state": 0}
+        model = KernelPursuitRegressor(**settings).fit(X, y)
         assert model.n_atoms_ == 490
         assert model.stop_reason_ == "490 atoms: max_atoms=490 reached"
 
@@ -317,10 +320,11 @@ class TestWarmStart:
 
     def test_the_automatic_rule_learns_fewer_atoms(self, some, learned_calls):
         X, y = some
-        model = regressor(warm_start=True).fit(X, y)
+        model = regressor(warm_start=True, penalty="ridge").fit(X, y)
         for stop in ("max", "auto"):
             model.set_params(stop=stop).fit(X, y)
-            np.testing.assert_array_equal(model.predict(X), regressor(stop=stop).fit(X, y).predict(X))
+            fresh = regressor(stop=stop, penalty="ridge").fit(X, y)
+            np.testing.assert_array_equal(model.predict(X), fresh.predict(X))
         assert len(learned_calls) == 1 + 4
 
     def test_without_a_seed_the_rule_alone_changes(self, some, learned_calls):

@@ -7,7 +7,7 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.data import make_friedman
 from kernelpursuit.exceptions import GrossErrorWarning
 from kernelpursuit.learning.model import Model
-from kernelpursuit.learning.scales import _without_irrelevant_features
+from kernelpursuit.learning.scales import without_irrelevant_features
 
 
 def regressor(**params):
@@ -37,19 +37,17 @@ class TestRelevance:
         """Where few rows judge, their error may say that nearly all features can go."""
         scales = np.array([0.02, 1.0, 0.3, 0.0, 0.099, 0.101])
         model = Model(scales, 0.1, np.zeros((0, 6)), np.zeros(0))
-        kept = _without_irrelevant_features(model, lambda tried: 1.0)
+        kept = without_irrelevant_features(model, lambda tried: 1.0)
         np.testing.assert_array_equal(kept.scales, [0.0, 1.0, 0.3, 0.0, 0.0, 0.101])
 
     def test_small_scales_stay_where_the_error_wants_them(self):
         model = Model(np.array([0.05, 1.0, 0.02, 0.01]), 0.1, np.zeros((0, 4)), np.zeros(0))
-        kept = _without_irrelevant_features(model, lambda tried: 1.0 if tried.scales[2] else 1.01)
+        kept = without_irrelevant_features(model, lambda tried: 1.0 if tried.scales[2] else 1.01)
         np.testing.assert_array_equal(kept.scales, [0.05, 1.0, 0.02, 0.0])
 
     def test_all_small_ones_go_where_that_is_fine_whatever_fewer_would_do(self):
         model = Model(np.array([0.05, 1.0, 0.02, 0.01, 0.03]), 0.1, np.zeros((0, 5)), np.zeros(0))
-        kept = _without_irrelevant_features(
-            model, lambda tried: 2.0 if tried.scales[0] and not tried.scales[3] else 1.0
-        )
+        kept = without_irrelevant_features(model, lambda tried: 2.0 if tried.scales[0] and not tried.scales[3] else 1.0)
         np.testing.assert_array_equal(kept.scales, [0.0, 1.0, 0.0, 0.0, 0.0])
 
     @pytest.mark.parametrize("settings", [{"weight": 100.0}, {"alpha": 1e-3}])

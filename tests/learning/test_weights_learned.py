@@ -104,8 +104,10 @@ class TestCopies:
         weights = np.where(np.arange(N) < 30, 5.0, 1.0)
         model = regressor(stop="max").fit(X, y, weights)
         k, scaled = 5, weights / weights.mean()
-        K = np.column_stack([np.ones(N), model.at(k)._values(X, model.at(k)._atoms).T])
-        penalty = np.diag([0.0] + [model.alpha_] * k)
+        small = model.at(k)
+        K = np.column_stack([np.ones(N), small._values(X, small._atoms).T])
+        penalty = np.zeros((k + 1, k + 1))
+        penalty[1:, 1:] = N * model.alpha_ * model.kernel_(small.centers_, small.centers_)
         errors = []
         for i in range(N):
             without = np.where(np.arange(N) == i, 0.0, scaled)
