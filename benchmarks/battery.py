@@ -5,7 +5,8 @@ with the best single width of `LengthScaleSearch`, a Gaussian process with five 
 and a line; for classes, with a search, a support vector machine over a grid, the larger class and a line. Errors are
 on 2,000 new rows: for numbers, the root mean squared distance to the noise-free function over its spread; for classes,
 the fraction of rows in a wrong one. The default has *failed* on a seed where its error is above 1.05 times that of the
-best of the search and the Gaussian process (or the support vector machine), plus 0.002 (for classes, plus 0.01).
+best of the search and the Gaussian process (or the support vector machine), plus 0.002 (for classes, plus 0.01). It is
+*behind* where that is so of the error on new rows, which have the noise of the training rows: what a user measures.
 
 Every result is a line of JSON in `out/battery.jsonl`, and a run does what is not there yet. The default counts as
 there only where it is of the present source; others, where they are of the same rows. `--write` puts the table into
@@ -192,6 +193,14 @@ def has_failed(name: str, errors: dict[str, float]) -> bool:
     return errors[OURS] > FACTOR * best_peer(errors) + margin
 
 
+def is_behind(name: str, errors: dict[str, float]) -> bool:
+    """Whether its error on new rows, with their noise, is above that of the best by more than 5 %."""
+    if name in CLASSES:
+        return has_failed(name, errors)
+    noise = NUMBERS[name].draw(2, np.random.default_rng(0))[2]
+    return bool(np.hypot(errors[OURS], noise) > FACTOR * np.hypot(best_peer(errors), noise))
+
+
 def errors_by_seed(results: Sequence[Result], name: str) -> list[dict[str, float]]:
     """Errors of every model, for each seed that ours and a peer have."""
     found: dict[int, dict[str, float]] = {}
@@ -208,8 +217,8 @@ def line_of(name: str, by_seed: list[dict[str, float]], columns: Sequence[str]) 
         errors = [one[model] for one in by_seed if model in one]
         cells.append(f"{np.median(errors):.4f}" if errors else "")
     worst = max(one[OURS] for one in by_seed)
-    failed = sum(has_failed(name, one) for one in by_seed)
-    return [name, str(len(by_seed)), *cells, f"{worst:.4f}", f"{failed} of {len(by_seed)}"]
+    failed, behind = (sum(test(name, one) for one in by_seed) for test in (has_failed, is_behind))
+    return [name, str(len(by_seed)), *cells, f"{worst:.4f}", f"{failed} of {len(by_seed)}", str(behind)]
 
 
 def report(journal: dict[Key, Result]) -> str:
@@ -219,7 +228,7 @@ def report(journal: dict[Key, Result]) -> str:
     if source is None:
         return "The default has not been measured yet."
     results = [one for one in results if one["model"] != OURS or one["source"] == source]
-    parts, failures, fits = [], 0, 0
+    parts, failures, behind, fits = [], 0, 0, 0
     for title, cases, columns in (("Numbers", NUMBERS, FOR_NUMBERS), ("Two classes", CLASSES, FOR_CLASSES)):
         lines = []
         for name in cases:
@@ -227,9 +236,11 @@ def report(journal: dict[Key, Result]) -> str:
             if by_seed:
                 lines.append(line_of(name, by_seed, list(columns)))
                 failures += sum(has_failed(name, one) for one in by_seed)
+                behind += sum(is_behind(name, one) for one in by_seed)
                 fits += len(by_seed)
-        parts += [f"## {title}", table(("function", "seeds", *columns, "worst of ours", "failed"), lines)]
-    return "\n\n".join([f"The default failed in {failures} of {fits} fits. Source {source}.", *parts])
+        parts += [f"## {title}", table(("function", "seeds", *columns, "worst of ours", "failed", "behind"), lines)]
+    words = f"The default failed in {failures} of {fits} fits, and was behind in {behind}. Source {source}."
+    return "\n\n".join([words, *parts])
 
 
 def main(arguments: list[str]) -> None:
