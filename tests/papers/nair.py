@@ -49,17 +49,38 @@ def ormp(K, y, n_steps):
     return trace
 
 
-def greedy_qr(K, y, n_steps, rcond=0.0):
+def largest_residual(K, r, left, noise):
+    """Eq. 5, and step 2 of algorithm 2: who of those left has the largest residual, and whether that is clear."""
+    return lead(norm(r, axis=1), noise, left)
+
+
+def one_dimensional(K, r, left, noise):
+    """Section 3.1: of those left, the column with the least rho_j = min over mu of ||r + mu K e_j||."""
+    drops = np.zeros(len(K), dtype=K.dtype)
+    for j in left:
+        mu = -(r.T @ K[:, j]) / (K[:, j] @ K[:, j])
+        rho = norm(r + np.outer(K[:, j], mu))
+        drops[j] = norm(r) ** 2 - rho**2
+    return lead(drops, 2 * float(norm(r)) * noise, left)
+
+
+def everyone(p, left):
+    """All columns that are not selected yet are looked at."""
+    return left
+
+
+def greedy_qr(K, y, n_steps, rcond=0.0, criterion=largest_residual, draw=everyone):
     """Section 4.2, eq. 5 to 9, and `R alpha = Q'y` after every step.
 
-    Ends when the reciprocal condition number of [Q, k / ||k||] is below `rcond`; that column is not taken.
+    Ends when the reciprocal condition number of [Q, k / ||k||] is below `rcond`; that column is not taken. `criterion`
+    is one of section 3.1, and `draw(p, left)` are the columns j, not in I^(p-1), that iteration p compares by it.
     """
     y = as_columns(y, K)
     trace, picked, r, noise = Trace.start(K, y), [], y, ROUNDING * norm(y)
     Q, R = thin_qr(K[:, []])
-    for _ in range(n_steps):
+    for p in range(1, n_steps + 1):
         left = [j for j in range(len(K)) if j not in picked]
-        i, clear = lead(norm(r, axis=1), noise, left)
+        i, clear = criterion(K, r, draw(p, left), noise)
         reciprocal = reciprocal_condition(Q, K[:, i])
         if reciprocal < rcond:
             break
@@ -93,9 +114,10 @@ def exchange(K, picked, alpha, r, noise):
     return s, other, gamma, tried, gap < 0, clear_s and clear_l and sure
 
 
-def mrx(K, y, n_steps, refit=False):
-    """Algorithm 2 with algorithm 1 as its last step; one target.
+def mrx(K, y, n_steps, refit=False, criterion=largest_residual, draw=everyone):
+    """Algorithm 2 with algorithm 1 as its last step; one target. `criterion` and `draw` as for `greedy_qr`.
 
+    Algorithm 1 is as printed for all of them: it compares residuals, over all columns, which cost it nothing.
     `refit`: recompute the weight vector at the end of the iterations (section 4.1), which changes the last model only.
     """
     y = as_columns(y, K)[:, 0]
@@ -103,7 +125,7 @@ def mrx(K, y, n_steps, refit=False):
     largest = float(norm(K))
     for p in range(1, n_steps + 1):
         noise = p * ROUNDING * (float(norm(y)) + largest * float(norm(alpha)))
-        i, clear = lead(np.abs(r), noise, [j for j in range(len(K)) if j not in picked])
+        i, clear = criterion(K, r[:, None], draw(p, [j for j in range(len(K)) if j not in picked]), noise)
         picked = [*picked, i]
         d = np.zeros_like(r)
         d[picked] = r[picked]
@@ -127,8 +149,8 @@ def mrx(K, y, n_steps, refit=False):
     return trace
 
 
-def greedy_qr_exchange(K, y, n_steps, downdate="fresh"):
-    """Section 4.2 with algorithm 3 after every step; one target.
+def greedy_qr_exchange(K, y, n_steps, downdate="fresh", criterion=largest_residual, draw=everyone):
+    """Section 4.2 with algorithm 3 after every step; one target. `criterion` and `draw` as for `greedy_qr`.
 
     An accepted swap takes the column of s out of the factors (by Givens rotations, or `downdate="fresh"` by a new
     factorisation), appends that of l at the tail, and sets r = y - Q Q'y. Algorithm 3 refers to "Equations (13-15)" for
@@ -138,7 +160,7 @@ def greedy_qr_exchange(K, y, n_steps, downdate="fresh"):
     trace, picked, r, noise = Trace.start(K, y[:, None]), [], y, ROUNDING * float(norm(y))
     Q, R = thin_qr(K[:, []])
     for p in range(1, n_steps + 1):
-        i, clear = lead(np.abs(r), noise, [j for j in range(len(K)) if j not in picked])
+        i, clear = criterion(K, r[:, None], draw(p, [j for j in range(len(K)) if j not in picked]), noise)
         picked = [*picked, i]
         Q, R = append_column(Q, R, K[:, i])
         r = r - (Q[:, -1] @ y) * Q[:, -1]

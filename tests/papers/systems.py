@@ -70,6 +70,11 @@ def drawn_subsets(n_atoms):
     ]
 
 
+def drawn(p, left):
+    """Columns that are looked at in iteration p, as the library draws them from those that are left."""
+    return np.random.default_rng([check_seed(SEED), p, 1]).choice(left, size=min(KAPPA, len(left)), replace=False)
+
+
 def scaled(transcription):
     """A transcription on rows times the root of their weights, in extended precision."""
 
@@ -146,6 +151,23 @@ def with_nugget(transcription):
     return lambda data, n: transcription((data.K + SIGMA2 * np.eye(len(data.K))).astype(np.longdouble), data.y, n)
 
 
+def chosen_by(transcription, selection, candidates):
+    """A transcription of Nair with a criterion of section 3.1, over all columns or those that are drawn."""
+    criterion = {"residual": nair.largest_residual, "correlation": nair.one_dimensional}[selection]
+    draw = nair.everyone if candidates == "all" else drawn
+    return lambda K, y, n: transcription(K, y, n, criterion=criterion, draw=draw)
+
+
+def by_criterion(preset, selection, candidates, frame=scaled, **given):
+    """A preset of Nair with another criterion, beside its transcription with the same."""
+    if preset == "mrx":
+        given |= {"update": MinRes(refit=False)}
+    settings = {"selection": selection, "candidates": candidates, "random_state": SEED, **given}
+    paper = frame(chosen_by(getattr(nair, preset), selection, candidates))
+    nugget = SIGMA2 if given.get("penalty") == "nugget" else 0.0
+    return System(preset, paper, settings, refits=preset != "mrx", nugget=nugget)
+
+
 NUGGET = {"penalty": "nugget", "alpha": SIGMA2}
 SYSTEMS = {
     "kmp_basic": System("kmp_basic", scaled(kmp.basic), {"update": Stagewise(shrinkage=1.0)}, refits=False, n_steps=40),
@@ -163,6 +185,15 @@ SYSTEMS = {
     "mrx nugget": System(
         "mrx", with_nugget(nair.mrx), {**NUGGET, "update": MinRes(refit=False)}, refits=False, nugget=SIGMA2
     ),
+    **{
+        f"{preset} {selection} {candidates}": by_criterion(preset, selection, candidates)
+        for preset in ("greedy_qr", "greedy_qr_exchange", "mrx")
+        for selection, candidates in (("correlation", "all"), ("correlation", KAPPA), ("residual", KAPPA))
+    },
+    **{
+        f"{preset} correlation {KAPPA} nugget": by_criterion(preset, "correlation", KAPPA, with_nugget, **NUGGET)
+        for preset in ("greedy_qr_exchange", "mrx")
+    },
     "rfs": System(
         "rfs",
         lambda data, n: hagiwara.rfs(data.root[:, None] * data.K, data.root * data.y, LAM, n)[0],

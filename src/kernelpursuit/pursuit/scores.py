@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kernelpursuit.pursuit.fits import Fit, IncrementFit, OrthogonalFit
+from kernelpursuit.pursuit.fits import Fit, IncrementFit, OrthogonalFit, ResidualFit
 from kernelpursuit.pursuit.fits.base import column_squares
 from kernelpursuit.pursuit.penalty import OrthogonalRidge
 
@@ -32,6 +32,9 @@ class Scores:
     def added(self) -> None:
         """Note that the fit has taken a step."""
 
+    def exchanged(self) -> None:
+        """Note that one atom of the fit has taken the place of another."""
+
     def update(self) -> None:
         """Bring u and a up to date by one pass over the dictionary."""
 
@@ -46,7 +49,7 @@ def running_scores(fit: Fit) -> Scores:
     """The scores that suit a fit."""
     if isinstance(fit, OrthogonalFit):
         return RunningScores(fit)
-    assert isinstance(fit, IncrementFit)
+    assert isinstance(fit, ResidualFit)
     return ResidualScores(fit)
 
 
@@ -91,6 +94,10 @@ class RunningScores(Scores):
             return
         if self.fit.residual_norm < ANCHOR_AGAIN_BELOW[self.fit.engine.is_exact] * self._anchor_norm:
             self._anchor()
+
+    def exchanged(self) -> None:
+        """Score all atoms from nothing, by one pass for all directions: those after the atom that left are others."""
+        self._has_begun = False
 
     def update(self) -> None:
         """Bring u and a up to date: one pass over the dictionary for all directions that wait.
@@ -156,7 +163,7 @@ class RunningScores(Scores):
 class ResidualScores(Scores):
     """Scores of a fit without a basis, by one pass `D'r` a step: all but the penalty's share is computed anew."""
 
-    def __init__(self, fit: IncrementFit):
+    def __init__(self, fit: ResidualFit):
         self.fit = fit
         engine, n_targets = fit.engine, fit.n_targets
         products = engine.correlate(np.vstack([fit.centred_targets, fit.basis.V]))
@@ -176,6 +183,7 @@ class ResidualScores(Scores):
         self._is_old = True
         if self.fit.penalty is None:
             return
+        assert isinstance(self.fit, IncrementFit), "no other fit by its residual has a penalty"
         if self.fit.n_refits != self._n_refits:
             self._n_refits = self.fit.n_refits
             self._share = self.fit.share(np.arange(self.fit.engine.n_atoms))
@@ -187,6 +195,10 @@ class ResidualScores(Scores):
             self._share[:, atom] += step * self.fit.own_penalties[atom]
         else:
             self._share += np.outer(step, between[0])
+
+    def exchanged(self) -> None:
+        """Note that the residual is another."""
+        self._is_old = True
 
     def update(self) -> None:
         """One pass over the dictionary, where a step was taken since the last."""

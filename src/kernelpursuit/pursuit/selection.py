@@ -60,7 +60,8 @@ class Selector:
     Parameters
     ----------
     selection : {"residual", "correlation", "gain", "random"}
-        The rule. "residual": the training row with the largest residual. "correlation": `|u_j| / sqrt(<j, j>)`.
+        The rule. "residual": the training row with the largest residual (Nair eq. 5). "correlation":
+        `|u_j| / sqrt(<j, j>)`, the best step with one atom alone (the one-dimensional problems of Nair section 3.1).
         "gain": `u_j² / a_j`, exactly what the penalised cost drops by. "random": any atom.
     n_looked_at : int or None
         How many atoms, drawn at random each step, are looked at; None for all.
@@ -113,7 +114,7 @@ class Selector:
     def exchange(self) -> None:
         """Let the atom with the largest residual take the place of the one with the smallest, where that pays.
 
-        Nair algorithm 1, steps 1 and 2; the fit does the rest.
+        Nair algorithm 1, steps 1 and 2, over all atoms, however many are looked at in a step; the fit does the rest.
         """
         squares = self._squared_residuals()
         inside = np.sort(np.asarray(self.fit.atoms, dtype=np.intp))
@@ -134,6 +135,8 @@ class Selector:
             self.alive[[leaving, *(atom for _, atom in self.skipped)]] = True
             self.alive[self.fit.atoms] = False
             self.swaps.append((self.fit.n_steps, leaving, coming))
+            if self.scores is not None:
+                self.scores.exchanged()
         return outcome
 
     def best_correlation(self) -> float:

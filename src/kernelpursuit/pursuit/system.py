@@ -30,9 +30,14 @@ def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> No
     """Refuse choices that have no meaning together or on this problem, in a sentence that says what does."""
     check_choices(settings, rule)
     selection = settings.selection
-    if selection == "residual":
-        require_training_rows(problem.dictionary, "selection='residual'")
-        require_mercer(problem.dictionary, "selection='residual'")
+    for what, is_given in {
+        "selection='residual'": selection == "residual",
+        "update='minres'": isinstance(settings.update, MinRes),
+        "exchange=True": settings.exchange,
+    }.items():
+        if is_given:  # all three look at the residual at the row of an atom
+            require_training_rows(problem.dictionary, what)
+            require_mercer(problem.dictionary, what)
     if selection == "random":
         why = "an atom drawn at random is the only one looked at"
         _require(problem.n_looked_at is None, "selection='random'", "candidates='all' or a list", why)
@@ -47,7 +52,8 @@ def check_choices(settings: Settings, rule: StoppingRule) -> None:
     selection, update, penalty = settings.selection, settings.update, settings.penalty
     check_option("selection", selection, NAMES)
     if isinstance(update, MinRes):
-        _require(selection == "residual", "update='minres'", "selection='residual'", "it moves along the residual")
+        why = "it moves all weights at once, and what an atom adds to that is not known beforehand"
+        _require(selection != "gain", "update='minres'", "selection='residual', 'correlation' or 'random'", why)
         _require(
             penalty in (None, "nugget"), "update='minres'", "penalty=None or 'nugget'", "it solves K w = y and no other"
         )
@@ -58,7 +64,6 @@ def check_choices(settings: Settings, rule: StoppingRule) -> None:
             "update='orthogonal' or 'minres'",
             "elsewhere the weights that the others have would be wrong without the atom that leaves",
         )
-        _require(selection == "residual", "exchange=True", "selection='residual'", "it compares residuals at the atoms")
     if rule.needs_classes:
         _require(settings.classes, f"stop={rule.name!r}", "a classifier", "it counts rows in a wrong class")
     if penalty == "ols":
@@ -74,6 +79,7 @@ def check_loss(settings: Settings) -> None:
     what, why = f"loss={settings.loss.name!r}", "the others are squared-loss systems"
     _require(isinstance(settings.update, (Orthogonal, Stagewise)), what, "update='orthogonal' or 'stagewise'", why)
     _require(settings.selection != "residual", what, "selection='gain', 'correlation' or 'random'", why)
+    _require(not settings.exchange, what, "exchange=False", why)
     _require(settings.penalty in (None, "ridge", "rkhs"), what, "penalty='ridge', 'rkhs' or None", why)
     _require(settings.truncate is None, what, "truncate=None", "its scores are not in the units of y")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist
+from kernelpursuit.pursuit.fits.base import Fit, Outcome, ResidualFit, Shortlist
 from kernelpursuit.pursuit.fits.increments import IncrementFit, RescaleFit, StagewiseFit
 from kernelpursuit.pursuit.fits.loss import LossFit
 from kernelpursuit.pursuit.fits.minres import MinResFit
@@ -17,6 +17,7 @@ __all__ = [
     "OrthogonalFit",
     "Outcome",
     "RescaleFit",
+    "ResidualFit",
     "Shortlist",
     "StagewiseFit",
     "StagewiseLossFit",

@@ -149,6 +149,21 @@ class Fit(ABC):
         return self.places.setdefault(int(atom), len(self.places))
 
 
+class ResidualFit(Fit):
+    """A fit that has no basis of its atoms: what is left for an atom to explain is its product with the residual.
+
+    centred_targets  targets without their part along the fixed columns, shape (n_targets, n_rows)
+    """
+
+    #: Whether a step also multiplies all weights by a factor.
+    rescales = False
+    centred_targets: np.ndarray
+
+    def new(self, inner: np.ndarray, along: np.ndarray | None) -> np.ndarray:
+        """What of atoms is new to a step that changes the weight of one of them alone: all of it, `<j, j>`."""
+        return inner
+
+
 def column_squares(values: np.ndarray) -> np.ndarray:
     """Sums of squares over the first axis."""
     return np.einsum("ij,ij->j", values, values)

@@ -12,7 +12,7 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, grown
-from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, dot, frobenius
+from kernelpursuit.pursuit.fits.base import FixedColumns, Outcome, ResidualFit, Shortlist, column_squares, dot, frobenius
 from kernelpursuit.pursuit.models import Increments
 from kernelpursuit.pursuit.penalty import Penalty
 
@@ -29,7 +29,7 @@ class Examined:
     along: np.ndarray | None
 
 
-class IncrementFit(Fit):
+class IncrementFit(ResidualFit):
     """A fit whose step changes the weight of one atom, and may scale all others alike.
 
     Parameters
@@ -43,7 +43,6 @@ class IncrementFit(Fit):
     """
 
     may_repeat = True
-    rescales = False
 
     def __init__(
         self,
@@ -115,7 +114,7 @@ class IncrementFit(Fit):
         `along` are the products <j, model>, shape (n_targets, n_atoms).
         """
         if along is None:
-            return inner
+            return super().new(inner, along)
         squares = self.fitted_squares()[:, None]
         part = np.divide(np.square(along), squares, out=np.zeros_like(along), where=squares > 0)
         return np.maximum(inner - part, 0.0)

@@ -7,14 +7,14 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.engine import Engine, require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, FIRST_ROOM, Basis, grown
-from kernelpursuit.pursuit.fits.base import Fit, FixedColumns, Outcome, Shortlist, column_squares, dot, frobenius
+from kernelpursuit.pursuit.fits.base import FixedColumns, Outcome, ResidualFit, Shortlist, column_squares, dot, frobenius
 from kernelpursuit.pursuit.models import Explicit
 
 # A sum of columns this much shorter than the columns is rounding.
 CANCELLED = 64 * np.finfo(np.float64).eps
 
 
-class MinResFit(Fit):
+class MinResFit(ResidualFit):
     """All weights move along the residual at their own rows, by the step that makes the new residual least.
 
     The columns of the model's atoms are kept, n numbers each, which is all the memory a step needs.
@@ -24,10 +24,11 @@ class MinResFit(Fit):
         super().__init__(engine, targets, None, Basis(engine.n_rows, len(fixed), False, engine.n_threads))
         self.n_fixed = len(fixed)
         self.fixed = FixedColumns(self.basis, targets, fixed)
+        self.centred_targets = self.fixed.targets
         rows = engine.dictionary.training_rows
         assert rows is not None
         self.rows_of_atoms = rows
-        self.residual = self.fixed.targets.copy()
+        self.residual = self.centred_targets.copy()
         self.residual_norm = frobenius(self.residual)
         self._root = np.sqrt(engine.weights)
         self._columns = np.empty((min(capacity, FIRST_ROOM), engine.n_rows))
@@ -42,25 +43,27 @@ class MinResFit(Fit):
         return self.residual_norm**2
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
-        """Columns of a few atoms; the step needs no scores of them, only what the fixed columns leave of each."""
-        columns = self.engine.columns(atoms)
-        inner = np.einsum("ij,ij->i", columns, columns)
-        require_finite(inner)
-        new = inner - column_squares(self.basis.project(columns))
-        return Shortlist(atoms, inner, np.zeros((self.n_targets, len(atoms))), new, columns)
+        """Exact scores of a few atoms, whose columns are not kept.
+
+        `u² / <j, j>` is what a step with atom j alone would take from the squared residual (Nair section 3.1), the
+        weights of the fixed columns following. The step that is taken moves all weights.
+        """
+        products, full = self.engine.examine(atoms, np.vstack([self.residual, self.basis.V]))
+        inner = full - column_squares(products[self.n_targets :])
+        return Shortlist(atoms, inner, products[: self.n_targets], self.new(inner, None), full)
 
     def dependent(self, shortlist: Shortlist) -> np.ndarray:
         """Atoms that are sums of the fixed columns, or copies of one of the model."""
         copies = np.array([self.is_copy(int(atom)) for atom in shortlist.atoms], dtype=bool)
-        return copies | (shortlist.a <= DEPENDENT * shortlist.inner)
+        return copies | (shortlist.inner <= DEPENDENT * shortlist.details)
 
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
         """Add the k-th atom of a shortlist and take a step with all."""
         atom, n_before = int(shortlist.atoms[k]), len(self.atoms)
         self._columns, self._values = grown(self._columns, n_before + 1), grown(self._values, n_before + 1)
         self._lengths = grown(self._lengths, n_before + 1)
-        self._columns[n_before] = self._enter(atom, shortlist.details[k])
-        self._values[n_before], self._lengths[n_before] = 0.0, shortlist.inner[k]
+        self._columns[n_before] = self._enter(atom, self.engine.columns(shortlist.atoms[[k]])[0])
+        self._values[n_before], self._lengths[n_before] = 0.0, shortlist.details[k]
         self.atoms.append(atom)
         rows = self.rows_of_atoms[self.atoms]
         directions = self.residual[:, rows] / self._root[rows]
