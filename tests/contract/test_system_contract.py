@@ -15,7 +15,7 @@ from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise, Update
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(20, 2)), RNG.normal(size=20)
 
-OTHER_SELECTIONS = ("gain", "correlation", "random")
+SELECTIONS = ("gain", "correlation", "residual", "random")
 NO_GRAM = {
     "centers": KernelAtoms(RBF(gamma=1.0), centers=np.zeros((3, 2))),
     "functions": Functions(np.sin),
@@ -25,13 +25,12 @@ NO_GRAM = {
 
 # What is given, what the sentence names, and what it says would be right.
 REFUSED = [
-    *(({"update": u, "selection": s, "penalty": None}, r"^update='minres'", "selection='residual'")
-      for u in ("minres", MinRes(refit=False)) for s in OTHER_SELECTIONS),
+    *(({"update": u, "selection": "gain", "penalty": None}, r"^update='minres'", "selection='residual', 'correlation'")
+      for u in ("minres", MinRes(refit=False))),
     *(({"update": "minres", "selection": "residual", "penalty": p}, r"^update='minres'", "penalty=None or 'nugget'")
       for p in ("ridge", "rkhs", "ols")),
     *(({"exchange": True, "update": u, "selection": "residual"}, r"^exchange=True", "update='orthogonal' or 'minres'")
       for u in ("stagewise", Stagewise(shrinkage=0.5), "rescale")),
-    *(({"exchange": True, "selection": s}, r"^exchange=True", "selection='residual'") for s in OTHER_SELECTIONS),
     *(({"penalty": "ols", "update": u}, r"^penalty='ols'", "update='orthogonal'") for u in ("stagewise", "rescale")),
     ({"penalty": "ols", "exchange": True, "selection": "residual"}, r"^penalty='ols'", "update='orthogonal' alone"),
     ({"penalty": "ols", "selection": "correlation"}, r"^penalty='ols'", "selection='gain'"),
@@ -40,6 +39,9 @@ REFUSED = [
     ({"update": "minres", "selection": "residual", "penalty": None, "stop": "loo"}, r"^stop='loo'", "stop='mdl'"),
     *(({"selection": "residual", "kernel": NO_GRAM[name]}, r"^selection='residual'", "kernel")
       for name in NO_GRAM),
+    *(({"exchange": True, "kernel": NO_GRAM[name]}, r"^exchange=True", "kernel") for name in NO_GRAM),
+    *(({"update": "minres", "selection": "correlation", "penalty": None, "kernel": NO_GRAM[name]}, r"^update='minres'",
+       "kernel") for name in NO_GRAM),
     *(({"exchange": value, "selection": "residual"}, r"^exchange=", "True or False") for value in ("yes", None, 2)),
     *(({"update": value}, r"^update=", "orthogonal") for value in (3, None)),
     ({"update": "minre"}, r"^update='minre'", "did you mean 'minres'"),
@@ -78,10 +80,12 @@ def test_a_refusal_leaves_an_earlier_fit_alone(settings, names, cure):
 
 ACCEPTED = [
     *({"update": u, "penalty": p, "selection": s} for u in ("stagewise", "rescale", "orthogonal")
-      for p in (None, "ridge", "rkhs", "nugget") for s in ("gain", "correlation", "residual", "random")),
-    *({"update": "minres", "selection": "residual", "penalty": p, "exchange": e} for p in (None, "nugget")
-      for e in (False, True)),
-    *({"exchange": True, "selection": "residual", "penalty": p} for p in (None, "ridge", "rkhs", "nugget")),
+      for p in (None, "ridge", "rkhs", "nugget") for s in SELECTIONS),
+    *({"update": "minres", "selection": s, "penalty": p, "exchange": e} for p in (None, "nugget")
+      for e in (False, True) for s in ("correlation", "residual", "random")),
+    *({"update": u, "exchange": True, "selection": s, "penalty": None, "candidates": 5} for u in ("orthogonal", "minres")
+      for s in ("correlation", "residual")),
+    *({"exchange": True, "selection": s, "penalty": p} for p in (None, "ridge", "rkhs", "nugget") for s in SELECTIONS),
     *({"penalty": "ols", "selection": s} for s in ("gain", "residual", "random")),
 ]  # fmt: skip
 

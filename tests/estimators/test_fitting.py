@@ -61,6 +61,12 @@ WARM = [
     {"exchange": True, "update": "minres", "penalty": None, **SWAPPING},
     {"exchange": True, "update": MinRes(refit=False), "penalty": "nugget", **SWAPPING},
     {"exchange": True, "penalty": None, "candidates": list(range(0, 80, 2)), **SWAPPING},
+    *(
+        {"exchange": True, "update": update, "penalty": None, **SWAPPING, "selection": selection, "candidates": 7}
+        for update in ("minres", "orthogonal")
+        for selection in ("residual", "correlation")
+    ),
+    {"update": "minres", "selection": "correlation", "penalty": None, "stop": "max"},
 ]
 
 

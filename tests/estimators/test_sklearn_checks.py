@@ -36,6 +36,20 @@ CONFIGURATIONS = [
     # Minimal residual iterations take a row given twice twice, and one of weight two once.
     ({"update": "minres", "selection": "residual", "penalty": None, "stop": "max", "max_atoms": 15}, WEIGHTS),
     ({"selection": "residual", "exchange": True, "max_atoms": 30}, ()),
+    # The one-dimensional problems of Nair section 3.1, for drawn rows.
+    (
+        {
+            "update": "minres",
+            "selection": "correlation",
+            "candidates": 5,
+            "exchange": True,
+            "penalty": None,
+            "stop": "max",
+            "max_atoms": 10,
+            "random_state": 0,
+        },
+        WEIGHTS,
+    ),  # fmt: skip
     ({"penalty": "ols", "truncate": "auto", "max_atoms": 30}, ()),
     # Which rows are dealt to a fold depends on their order.
     ({"gamma": "scale", "stop": "cv", "max_atoms": 3, "random_state": 0}, WEIGHTS),

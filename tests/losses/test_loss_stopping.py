@@ -222,7 +222,7 @@ REFUSED = [
     ({"selection": "residual"}, "loss=", "selection='gain', 'correlation' or 'random'"),
     ({"penalty": "nugget"}, "loss=", "penalty='ridge', 'rkhs' or None"),
     ({"penalty": "ols"}, "loss=", "penalty='ridge', 'rkhs' or None"),
-    ({"exchange": True}, "exchange=True", "selection='residual'"),
+    ({"exchange": True}, "loss=", "exchange=False"),
     ({"exchange": True, "selection": "residual"}, "loss=", "selection="),
     ({"loss": "hubr"}, "loss='hubr'", "huber"),
     ({"loss": None}, "loss=None", "huber"),

@@ -102,16 +102,29 @@ def reciprocal_condition(Q, k):
 
 
 def exchange(K, picked, alpha, r, noise):
-    """Algorithm 1, steps 1 to 4, and whether step 5 accepts: (s, l, gamma, r~, accepted, clear)."""
+    """Algorithm 1, steps 1 to 4, and whether step 5 accepts: (s, l, gamma, r~, accepted, clear).
+
+    Where rounding may decide between several s, the step is clear all the same if step 5 accepts none of them.
+    """
     size = np.abs(r)
     s, clear_s = lead(-size, noise, picked)
     other, clear_l = lead(size, noise, [j for j in range(len(K)) if j not in picked])
+    gamma, tried, accepted, sure = one_for_another(K, alpha, r, s, other, noise)
+    if not clear_s:
+        level = [j for j in picked if size[j] <= size[s] + 2 * noise]
+        answers = [one_for_another(K, alpha, r, j, other, noise) for j in level]
+        clear_s = all(surely and not taken for _, _, taken, surely in answers)
+    return s, other, gamma, tried, accepted, clear_s and clear_l and sure
+
+
+def one_for_another(K, alpha, r, s, other, noise):
+    """Steps 3 and 4 of algorithm 1, the condition of step 5, and whether that is beyond noise."""
     without = r + alpha[s] * K[:, s]
     gamma = without @ K[:, other] / (K[:, other] @ K[:, other])
     tried = without - gamma * K[:, other]
     gap = float(norm(tried) - norm(r))
     sure = abs(gap) > LEAST_LEAD * float(norm(r)) + 2 * noise + ROUNDING * float(abs(alpha[s]) * norm(K[:, s]))
-    return s, other, gamma, tried, gap < 0, clear_s and clear_l and sure
+    return gamma, tried, gap < 0, sure
 
 
 def mrx(K, y, n_steps, refit=False, criterion=largest_residual, draw=everyone):

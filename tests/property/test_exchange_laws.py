@@ -230,6 +230,30 @@ def test_a_swap_lowers_the_cost_and_the_weighted_residuals_decide(seed, penalty,
         assert path.cost[k] < model.cost(before)
 
 
+@pytest.mark.parametrize("selection", ["gain", "correlation"])
+@pytest.mark.parametrize(("penalty", "alpha"), PENALTIES)
+@pytest.mark.parametrize("candidates", ["all", 12])
+def test_scores_after_a_swap_are_those_of_the_atoms_there_are(selection, penalty, alpha, candidates):
+    """Before every step, those after a swap among them, no atom that is looked at has a better score."""
+    n_after = 0
+    for seed in (2, 3, 6, 10):
+        X, Y, weights = noise(seed, n_targets=1)
+        path = pursuit_path(
+            X, Y, gamma=1.0, selection=selection, exchange=True, penalty=penalty, alpha=alpha, max_atoms=25,
+            sample_weight=weights, candidates=candidates, random_state=1,
+        )  # fmt: skip
+        model = oracle(X, Y, weights, penalty, alpha, False, gamma=1.0)
+        n_after += sum(k < path.n_steps for k, _, _ in path.swaps)
+        for k in range(path.n_steps):
+            atoms = path.atoms(k).tolist()
+            left = np.setdiff1d(np.arange(60), atoms)
+            if candidates != "all":
+                left = np.random.default_rng([1, k + 1, 1]).choice(left, size=min(12, len(left)), replace=False)
+            scores = {j: getattr(model, selection)(atoms, j) for j in left.tolist()}
+            assert scores[int(path.atom[k])] >= max(scores.values()) * (1 - 1e-8), (seed, k)
+    assert n_after
+
+
 def test_the_last_atom_may_leave_at_once():
     """The step's own atom has the smallest residual: out it goes, and the model before it stays as it was."""
     seen = 0

@@ -235,18 +235,29 @@ def test_more_steps_than_rows_and_atoms_picked_again():
         np.testing.assert_allclose(fits[update].weights(path, path.n_steps)[:, 0], best, atol=1e-6)
 
 
-@pytest.mark.parametrize("update", [*UPDATES, "minres"])
+@pytest.mark.parametrize(
+    ("update", "selection", "candidates"),
+    [
+        *((update, "gain", "all") for update in UPDATES),
+        ("minres", "residual", "all"),
+        # With exchange, by both criteria of Nair section 3.1.
+        *((u, s, c) for u in ("minres", "orthogonal") for s, c in (("correlation", "all"), ("correlation", 59))),
+        *((u, "residual", 59) for u in ("minres", "orthogonal")),
+    ],
+)
 @pytest.mark.parametrize("float64_up_to", [10**9, 0], ids=["float64", "float32"])
 @pytest.mark.parametrize("penalty", [None, "nugget"])
-def test_memory_and_threads_change_nothing(monkeypatch, update, float64_up_to, penalty):
+def test_memory_and_threads_change_nothing(monkeypatch, update, selection, candidates, float64_up_to, penalty):
     monkeypatch.setattr(kernelpursuit.engine.engine, "FLOAT64_UP_TO", float64_up_to)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     Y = np.stack([np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2], X[:, 2]], axis=1) + 0.1 * rng.normal(size=(400, 2))
     settings = {
         "gamma": 1.0,
-        "selection": "residual" if update == "minres" else "gain",
-        "exchange": update == "minres",
+        "selection": selection,
+        "candidates": candidates,
+        "random_state": 3,
+        "exchange": selection != "gain",
         "sample_weight": rng.uniform(0.5, 2.0, size=400),
         "fit_intercept": True,
         "update": update,
@@ -264,6 +275,19 @@ def test_memory_and_threads_change_nothing(monkeypatch, update, float64_up_to, p
         if _native.BACKEND == "native":
             np.testing.assert_array_equal(other.cost, paths[0].cost)
             np.testing.assert_array_equal(other.weights(20), paths[0].weights(20))
+
+
+@pytest.mark.parametrize("selection", ["residual", "correlation"])
+@pytest.mark.parametrize("settings", [{"update": "minres"}, {"exchange": True}, {"update": "minres", "exchange": True}])
+def test_a_seed_is_a_path(selection, settings):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    given = {"gamma": 2.0, "penalty": None, "selection": selection, "candidates": 20, "max_atoms": 15, **settings}
+    paths = [pursuit_path(X, y, random_state=seed, n_jobs=jobs, **given) for seed, jobs in ((0, 1), (0, 2), (1, 1))]
+    np.testing.assert_array_equal(paths[0].atom, paths[1].atom)
+    np.testing.assert_array_equal(paths[0].weights(15), paths[1].weights(15))
+    assert paths[0].swaps == paths[1].swaps
+    assert paths[0].atom.tolist() != paths[2].atom.tolist()
 
 
 settings_of_minres = st.fixed_dictionaries(
@@ -319,6 +343,26 @@ class TestMinRes:
             step = root * dense.centred(dense.D @ direction)
             length = (root * r * step).sum(axis=0) / np.square(step).sum(axis=0)
             np.testing.assert_allclose(after - before, length * direction, rtol=1e-7, atol=1e-10)
+
+    @given(problems(), settings_of_minres, st.sampled_from([6, "all"]))
+    def test_of_the_atoms_looked_at_the_best_alone(self, problem, settings, candidates):
+        """Nair section 3.1: no other drawn atom, with the intercept refitted, would leave a smaller residual."""
+        X, Y, weights = problem
+        path = pursuit_path(
+            X, Y, sample_weight=weights, selection="correlation", update=MinRes(refit=False), max_atoms=8,
+            candidates=candidates, random_state=3, **settings,
+        )  # fmt: skip
+        dense = Dense.of(*problem, **settings)
+        root = np.sqrt(dense.s)[:, None]
+        columns = root * dense.centred(dense.D)
+        for k in range(path.n_steps):
+            left = np.setdiff1d(np.arange(len(X)), path.atoms(k))
+            if candidates != "all":
+                left = np.random.default_rng([3, k + 1, 1]).choice(left, size=min(6, len(left)), replace=False)
+            r = root * dense.residual(path, k)
+            drops = np.square(columns[:, left].T @ r).sum(axis=1) / np.square(columns[:, left]).sum(axis=0)
+            assert path.atom[k] in left
+            assert drops[left == path.atom[k]] >= drops.max() * (1 - 1e-9)
 
     @given(problems(), settings_of_minres, st.integers(3, 12))
     def test_the_kept_model_alone_is_refitted(self, problem, settings, n_steps):

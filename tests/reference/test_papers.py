@@ -114,6 +114,23 @@ class TestNair:
             size[trace.picks[:k]] = -1
             assert picked == np.argmax(size)
 
+    def test_one_dimensional_problems(self, gram):
+        """Section 3.1 in closed form: rho_j² = ||r||² - (r, K e_j)² / (K e_j, K e_j), least over those looked at."""
+        K, y = gram
+        looked_at = {}
+
+        def draw(p, left):
+            return looked_at.setdefault(p, np.random.default_rng(p).choice(left, size=7, replace=False))
+
+        trace = nair.mrx(K, y, 8, criterion=nair.one_dimensional, draw=draw)
+        for p, picked in enumerate(trace.picks, start=1):
+            r = trace.residuals[p - 1][:, 0]
+            rho = {j: r @ r - (r @ K[:, j]) ** 2 / (K[:, j] @ K[:, j]) for j in looked_at[p]}
+            assert picked == min(rho, key=rho.get)
+            assert not set(looked_at[p]) & set(trace.atoms(p - 1))
+        everyone = nair.greedy_qr(K, y, 8, criterion=nair.one_dimensional)
+        same_steps(everyone, xu.oga(K, y, 8), 8)
+
     def test_reciprocal_condition_numbers_end_the_iterations(self):
         K, y = problem("smooth")
         whole = nair.greedy_qr(K, y, 20)

@@ -12,7 +12,15 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, grown
-from kernelpursuit.pursuit.fits.base import FixedColumns, Outcome, ResidualFit, Shortlist, column_squares, dot, frobenius
+from kernelpursuit.pursuit.fits.base import (
+    FixedColumns,
+    Outcome,
+    ResidualFit,
+    Shortlist,
+    column_squares,
+    dot,
+    frobenius,
+)
 from kernelpursuit.pursuit.models import Increments
 from kernelpursuit.pursuit.penalty import Penalty
 

@@ -7,7 +7,15 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.engine import Engine, require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, FIRST_ROOM, Basis, grown
-from kernelpursuit.pursuit.fits.base import FixedColumns, Outcome, ResidualFit, Shortlist, column_squares, dot, frobenius
+from kernelpursuit.pursuit.fits.base import (
+    FixedColumns,
+    Outcome,
+    ResidualFit,
+    Shortlist,
+    column_squares,
+    dot,
+    frobenius,
+)
 from kernelpursuit.pursuit.models import Explicit
 
 # A sum of columns this much shorter than the columns is rounding.
