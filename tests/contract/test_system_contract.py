@@ -83,8 +83,8 @@ ACCEPTED = [
       for p in (None, "ridge", "rkhs", "nugget") for s in SELECTIONS),
     *({"update": "minres", "selection": s, "penalty": p, "exchange": e} for p in (None, "nugget")
       for e in (False, True) for s in ("correlation", "residual", "random")),
-    *({"update": u, "exchange": True, "selection": s, "penalty": None, "candidates": 5} for u in ("orthogonal", "minres")
-      for s in ("correlation", "residual")),
+    *({"update": u, "exchange": True, "selection": s, "penalty": None, "candidates": 5}
+      for u in ("orthogonal", "minres") for s in ("correlation", "residual")),
     *({"exchange": True, "selection": s, "penalty": p} for p in (None, "ridge", "rkhs", "nugget") for s in SELECTIONS),
     *({"penalty": "ols", "selection": s} for s in ("gain", "residual", "random")),
 ]  # fmt: skip

@@ -49,7 +49,7 @@ CONFIGURATIONS = [
             "random_state": 0,
         },
         WEIGHTS,
-    ),  # fmt: skip
+    ),
     ({"penalty": "ols", "truncate": "auto", "max_atoms": 30}, ()),
     # Which rows are dealt to a fold depends on their order.
     ({"gamma": "scale", "stop": "cv", "max_atoms": 3, "random_state": 0}, WEIGHTS),

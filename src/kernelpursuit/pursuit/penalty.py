@@ -147,8 +147,8 @@ def require_mercer(dictionary: Dictionary, what: str) -> None:
     if not dictionary.is_mercer:
         raise ValueError(
             f"{what} needs a symmetric positive semidefinite kernel, which this dictionary is not; "
-            "use selection='gain', update='orthogonal', exchange=False and penalty='ridge', or say is_mercer=True where "
-            "you know better."
+            "use selection='gain', update='orthogonal', exchange=False and penalty='ridge', or say is_mercer=True "
+            "where you know better."
         )
 
 
