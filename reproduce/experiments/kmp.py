@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from kernelpursuit import KernelPursuitClassifier, presets
+from kernelpursuit import presets
 from kernelpursuit.stopping import CV, Validation
 from kernelpursuit.updates import Stagewise
 from reproduce.data import load
 from reproduce.experiment import Measured
 
-# Pre-fitting under the squared loss, the paper's KMP-mse, on labels.
-kmp_mse = replace(presets.kmp_prefit, estimator=KernelPursuitClassifier)
 # Delve deals training sets from this many rows of mushrooms, and test sets from the others.
 DELVE_TRAINING_ROWS = 4096
 
@@ -67,12 +64,9 @@ def mushrooms(
     search = GridSearchCV(SVC(), {"C": list(costs), "gamma": gammas}, cv=dealt).fit(X[train], labels[train])
     svm = search.best_estimator_
 
-    settings: dict[str, Any] = {"loss": "squared", "fit_intercept": bias, "max_atoms": max_atoms}
     rule = CV(folds=folds, of=of)
-    paths = [
-        kmp_mse(gamma=gamma, stop=rule, random_state=repetition, **settings).fit(X[train], labels[train])
-        for gamma in gammas
-    ]
+    settings: dict[str, Any] = {"fit_intercept": bias, "max_atoms": max_atoms, "stop": rule, "random_state": repetition}
+    paths = [presets.kmp_prefit.classifier(gamma=gamma, **settings).fit(X[train], labels[train]) for gamma in gammas]
     kmp = min(paths, key=lambda model: np.nanmin(rule.curve(model.path_)))
 
     row = f"train {n_train}"
@@ -137,11 +131,11 @@ def thirds(
 
     kernel: dict[str, Any] = {"gamma": gamma, "fit_intercept": bias}
     rule = Validation(X[validation], y[validation], patience=None, of=of)
-    mse = kmp_mse(loss="squared", max_atoms=size, stop=rule, **kernel).fit(X[train], y[train])
+    mse = presets.kmp_prefit.classifier(max_atoms=size, stop=rule, **kernel).fit(X[train], y[train])
 
     rule = Validation(X[validation], y[validation], patience=patience, of=of)
     update = Stagewise(refit_every=refit_every, solver="cg")
-    tanh = presets.kmp_tanh(update=update, max_atoms=2 * size, stop=rule, **kernel).fit(X[train], y[train])
+    tanh = presets.kmp_tanh.classifier(update=update, max_atoms=2 * size, stop=rule, **kernel).fit(X[train], y[train])
 
     cells: dict[tuple[str, str], float] = {(row, "SVM #s.v."): len(svm.support_)}
     for method, model in {"SVM": svm, "KMP-MSE": mse, "KMP-TANH": tanh}.items():

@@ -250,23 +250,23 @@ def ripley(repetition: int, *, width: float, max_atoms: int) -> Measured:
     """
     X, labels = load("ripley_train")
     X_test, test_labels = load("ripley_test")
-    model = presets.greedy_qr(gamma=1 / width, max_atoms=max_atoms).fit(X, 2 * labels - 1)
+    model = presets.greedy_qr.classifier(gamma=1 / width, max_atoms=max_atoms).fit(X, labels)
     kept = model.select(MDL())
     horizontal, vertical = (np.linspace(low, high, 80) for low, high in ((-1.4, 1.1), (-0.4, 1.3)))
     grid = np.stack(np.meshgrid(horizontal, vertical), axis=-1)
     return Measured(
-        {("greedy QR", "error"): 100 * _wrong(kept.predict(X_test), test_labels)},
+        {("greedy QR", "error"): 100 * _wrong(kept.decision_function(X_test), test_labels)},
         {
             "MDL": MDL().curve(model.path_),
             "AIC": AIC().curve(model.path_),
             "AIC as printed": AIC("nair").curve(model.path_),
-            "test error": [100 * _wrong(values, test_labels) for values in model.staged_predict(X_test)],
+            "test error": [100 * _wrong(scores, test_labels) for scores in model.staged_decision_function(X_test)],
             "rows": X,
             "labels": labels,
             "centres": kept.centers_,
             "horizontal": horizontal,
             "vertical": vertical,
-            "scores": kept.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2]).round(5),
+            "scores": kept.decision_function(grid.reshape(-1, 2)).reshape(grid.shape[:2]).round(5),
         },
     )
 
