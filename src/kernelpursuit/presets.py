@@ -9,8 +9,8 @@ rfs: regularised forward selection (Hagiwara section 2.2): selection='gain', upd
 >>> presets.greedy_qr(max_atoms=50, stop="mdl").max_atoms
 50
 
-For classes, `classifier` returns the same system on the labels, as Vincent and Bengio and Nair use theirs: least squares
-on the codes -1 and +1, and with more than two classes a model for each against the rest.
+For classes, `classifier` returns the same system on the labels, as Vincent and Bengio and Nair use theirs: least
+squares on the codes -1 and +1, and with more than two classes a model for each against the rest.
 
 >>> presets.greedy_qr.classifier(max_atoms=50, stop="mdl").loss
 'squared'

@@ -76,7 +76,8 @@ def pursuit_path(
         How weights follow: all are refitted; only that of the new atom is set; all move along the residual; or all
         others are scaled alike. See `kernelpursuit.updates`.
     exchange : bool
-        Whether every step ends with an attempt to swap an atom of the model for a better one.
+        Whether every step ends with an attempt to swap an atom of the model for a better one (Nair algorithm 1); for
+        `update` "orthogonal" and "minres", kernels at the training rows, and the squared loss.
     candidates : {"auto", "all"}, int or array of int
         Who is looked at: all atoms, that many drawn anew each step, or just these; "auto" is all up to 10,000, and
         a random 10,000 where there are more.
