@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelpursuit import KernelPursuitRegressor, presets
 from kernelpursuit.kernels import RBF
-from kernelpursuit.stopping import Loo
+from kernelpursuit.stopping import FPE, Loo, StoppingRule
 from reproduce.data import load
 from reproduce.experiment import Measured
 
@@ -40,6 +40,7 @@ def benchmark(
     fill: str = "zero",
     fit_intercept: bool = False,
     judged_at: str = "kept",
+    fpe_counts: str = "dof",
     lasso_width: str = "TCR",
     folds: int = 10,
     sweeps: int = 1000,
@@ -77,6 +78,8 @@ def benchmark(
         Where on a path the leave-one-out error is read that decides on the width and penalty of FPE and TCR: at the
         size that the rule keeps, or where it is least. LOOCV has both in one, and the paper says that OSER has the
         width and penalty of LOOCV.
+    fpe_counts : {"dof", "atoms"}
+        What FPE takes for the number of parameters: effective degrees of freedom or atoms.
     lasso_width : {"TCR", "LOOCV", "folds"}
         Whose width the lasso has; "folds" is the one with the least error over its own folds.
     folds : int
@@ -96,7 +99,7 @@ def benchmark(
     kept = {
         "LOOCV": _best(to_choose_from, "loo", "least"),
         "OSER": _best(to_choose_from, "one-se", "least"),
-        "FPE": _best(to_choose_from, "fpe", judged_at),
+        "FPE": _best(to_choose_from, FPE(counts=fpe_counts), judged_at),
         "TCR": _thresholded(fits, tcr_penalty, judged_at),
     }
     cells: dict[tuple[str, str], float] = {}
@@ -124,7 +127,7 @@ def _split(repetition: int, source: str, n_train: int, n_test: int, normalise_by
     return table[train, :-1], table[train, -1], table[test, :-1], table[test, -1]
 
 
-def _best(fits: Fits, rule: str, judged_at: str) -> KernelPursuitRegressor:
+def _best(fits: Fits, rule: str | StoppingRule, judged_at: str) -> KernelPursuitRegressor:
     """Of the models that a rule keeps, one for each width and penalty, that with the least leave-one-out error."""
     kept = [fit.select(rule) for fit in fits.values()]
 

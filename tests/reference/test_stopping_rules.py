@@ -165,6 +165,30 @@ def test_rounding_of_the_degrees_of_freedom_does_not_make_interpolation_best():
     assert np.isinf(AIC().curve(path)[2])
 
 
+class TestWhatFPECounts:
+    def test_by_hand(self):
+        """Akaike's l is the number of weights: here of one fixed column and of 0, 1, 1, 2, 3 atoms, of two targets."""
+        rss, size, dof = np.array([[9.0, 1], [4, 1], [3, 1], [2, 1], [1.9, 1]]), [0, 1, 1, 2, 3], [1, 1.2, 1.3, 1.7, 2]
+        path = make_path(rss, n=12.0, size=size, dof=dof, n_fixed=1)
+        for counts, n_weights in (("atoms", 2 * (1 + np.array(size))), ("dof", 2 * np.array(dof))):
+            wanted = akaike_fpe(24, rss.sum(axis=1), n_weights)
+            np.testing.assert_allclose(FPE(counts=counts).curve(path), wanted, rtol=1e-12)
+
+    def test_on_a_fit(self, fitted):
+        n_weights = fitted.n_targets * np.array([fitted.columns(k).shape[1] for k in fitted.steps])
+        wanted = akaike_fpe(fitted.n, fitted.rss, n_weights)
+        np.testing.assert_allclose(FPE(counts="atoms").curve(fitted.path), wanted, rtol=1e-6)
+        assert FPE(counts="atoms").choose(fitted.path) == int(np.argmin(wanted))
+
+    def test_a_penalty_tells_them_apart(self):
+        """Atoms that are held back take less than a degree of freedom each, so that counting them keeps fewer."""
+        X, y = make_chirp(200)
+        settings = {"gamma": 10.0, "max_atoms": 100}
+        plain, held = (pursuit_path(X, y, alpha=alpha, **settings) for alpha in (0.0, 1.0))
+        np.testing.assert_allclose(FPE(counts="atoms").curve(plain), FPE().curve(plain), rtol=1e-9)
+        assert FPE(counts="atoms").choose(held) < 0.6 * FPE().choose(held)
+
+
 class TestTR1:
     @pytest.mark.parametrize(
         ("n", "atoms", "M", "a"), [(1000.0, 1000, 1.0, 1), (100.0, 10_000, 2.0, 2), (50.0, 7, 1.5, 1)]

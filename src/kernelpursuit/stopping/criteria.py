@@ -19,6 +19,7 @@ from kernelpursuit.stopping.measures import (
     over_what_is_left,
     parameters,
     residual_sum,
+    weights_fitted,
 )
 
 
@@ -74,18 +75,28 @@ class AIC(LeastRule):
 class FPE(LeastRule):
     """Keep the least final prediction error, `RSS (n + l) / (n - l)` (Akaike 1969); infinite where l >= n.
 
+    Akaike has no penalty, under which l is the number of weights. With one, an atom whose weight is held back takes
+    less than a whole degree of freedom; Hagiwara, who compares this rule with others, does not say which l he takes.
+
     Parameters
     ----------
     patience : steps without a new least after which the loop ends; None never ends it
+    counts : what l counts: "dof", the effective degrees of freedom, or "atoms", every atom and fixed column as one.
+        Without a penalty they are the same.
     """
 
     patience: int | None = None
+    counts: str = "dof"
     name = "fpe"
     label = "FPE"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_option("counts", self.counts, ("dof", "atoms"))
+
     def curve(self, path: Any) -> np.ndarray:
         """The final prediction error, times n."""
-        n, size = observations(path), parameters(path)
+        n, size = observations(path), parameters(path) if self.counts == "dof" else weights_fitted(path)
         return over_what_is_left(residual_sum(path) * (n + size), n - size, n)
 
 

@@ -20,6 +20,11 @@ def parameters(path: Any) -> np.ndarray:
     return path.dof * path.n_targets
 
 
+def weights_fitted(path: Any) -> np.ndarray:
+    """Weights of the atoms and of the fixed columns over all targets, shape (n_steps + 1,)."""
+    return (path.n_fixed + path.size) * path.n_targets
+
+
 def row_scale(path: Any) -> float:
     """What turns weighted sums of squares into sums over rows: 1, but where weights are below one."""
     return path.n_units / path.total_weight
