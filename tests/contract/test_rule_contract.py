@@ -57,9 +57,11 @@ PATHS = {
 }
 RULES = {
     "mdl": MDL(),
+    "mdl-columns": MDL(residual="columns"),
     "mdl-patience": MDL(patience=2),
     "aic": AIC(),
     "aic-nair": AIC(variant="nair", patience=1),
+    "aic-columns": AIC(residual="columns"),
     "fpe": FPE(),
     "fpe-atoms": FPE(counts="atoms"),
     "hdaic": HDAIC(),
@@ -348,6 +350,8 @@ def test_a_shorter_path_of_a_fold_is_no_minimum():
         lambda: OneSE(patience=-1),
         lambda: MDL(patience=0),
         lambda: AIC("bic"),
+        lambda: AIC(residual="nugget"),
+        lambda: MDL(residual=None),
         lambda: FPE(counts="trace"),
         lambda: FPE(counts=3),
         lambda: AIC(patience="long"),

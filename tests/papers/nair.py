@@ -101,6 +101,21 @@ def reciprocal_condition(Q, k):
     return s[-1] / s[0]
 
 
+def mdl(trace):
+    """Eq. 10 after l = 0, 1, ... steps, m/2 log (r, r) + l/2 log m; r is what the Gram matrix that is fitted leaves."""
+    m = len(trace.residuals[0])
+    return [m / 2 * np.log(np.square(r).sum()) + step / 2 * np.log(m) for step, r in enumerate(trace.residuals)]
+
+
+def aic(trace):
+    """Eq. 11 after 0, 1, ... steps, as printed."""
+    m = len(trace.residuals[0])
+    return [
+        m / 2 * np.log(np.square(r).sum()) + step / 2 * (1 + step / m) / (1 - (step + 2) / m)
+        for step, r in enumerate(trace.residuals)
+    ]
+
+
 def exchange(K, picked, alpha, r, noise):
     """Algorithm 1, steps 1 to 4, and whether step 5 accepts: (s, l, gamma, r~, accepted, clear).
 

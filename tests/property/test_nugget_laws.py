@@ -12,7 +12,10 @@ ALPHA, WIDTHS, N = 0.3, (0.3, 3.0), 25
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("selection", ["gain", "residual"])
 def test_two_atoms_at_one_row(selection, weighted):
-    """Residuals and leave-one-out errors are those of the function that predicts, which has no nugget."""
+    """Residuals and leave-one-out errors are those of the function that predicts, which has no nugget.
+
+    The residuals of the columns that have one are beside them.
+    """
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(N, 2)), rng.normal(size=N)
     weights = rng.choice([0.5, 1.0, 3.0], size=N) if weighted else np.ones(N)
@@ -32,6 +35,7 @@ def test_two_atoms_at_one_row(selection, weighted):
 
     residual = y - function @ solve(weights)
     assert path.target_residual[k, 0] == pytest.approx(weights @ residual**2, rel=1e-8)
+    assert path.column_residual[k, 0] == pytest.approx(weights @ (y - fitted @ solve(weights)) ** 2, rel=1e-8)
     errors = np.empty(N)
     for i in range(N):
         without = weights.copy()

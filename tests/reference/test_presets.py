@@ -1,6 +1,7 @@
 """The presets against the papers: every one of them beside a literal transcription of the algorithm it names."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from papers.systems import LAM, N_STEPS, PROBLEMS, SYSTEMS, WIDE, WITH_TARGETS, 
 from papers.trace import ROUNDING, norm
 
 from kernelpursuit import presets
+from kernelpursuit.stopping import AIC, MDL
 from kernelpursuit.updates import Orthogonal, Stagewise
 
 # How many times the bound of first order on what rounding does is allowed.
@@ -490,3 +492,21 @@ class TestClassifiers:
         shuffled = np.random.default_rng(1).permutation(len(rows))
         other = preset.classifier(**given).fit(X[rows][shuffled], labels[rows][shuffled])
         assert np.abs(other.decision_function(new) - repeated.decision_function(new)).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["greedy_qr", "greedy_qr nugget", "greedy_qr_exchange nugget", "mrx nugget"])
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_criteria_are_of_the_columns_or_of_the_function(name, problem):
+    """Nair's eq. 10 and 11 of r = y - (K + sigma² I) alpha, and the same of y - K alpha; they differ by a nugget."""
+    system, data = SYSTEMS[name], make(*PROBLEMS[problem])
+    path, columns = system.fit(data).path_, system.trace(data)
+    n = columns.n_clear + 1
+    y = data.y.reshape(len(data.y), -1)
+    function = replace(columns, residuals=[y - data.K @ weights for weights in columns.weights])
+    for trace, residual in ((columns, "columns"), (function, "function")):
+        np.testing.assert_allclose(MDL(residual=residual).curve(path)[:n], nair.mdl(trace)[:n], rtol=1e-6)
+        np.testing.assert_allclose(AIC("nair", residual=residual).curve(path)[:n], nair.aic(trace)[:n], rtol=1e-6)
+    assert (path.column_residual is not None) == ("nugget" in name)
+    apart = np.abs(np.subtract(nair.mdl(columns), nair.mdl(function)))[1:n]
+    assert (apart.max() > 0.1) == ("nugget" in name)
+    np.testing.assert_array_equal(MDL().curve(path), MDL(residual="function").curve(path))

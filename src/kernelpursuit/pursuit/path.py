@@ -128,6 +128,8 @@ class PursuitPath:
     target_residual : array of shape (n_steps + 1, n_targets)
         Weighted sum of squared residuals of the function that predicts, for each target; under another loss than the
         squared one, those of the working response in the metric.
+    column_residual : array of shape (n_steps + 1, n_targets) or None
+        With a nugget, the same of the columns of `K + alpha I` that are fitted; without one, None.
     """
 
     atom: np.ndarray
@@ -149,6 +151,7 @@ class PursuitPath:
     total_weight: float
     n_units: float
     target_residual: np.ndarray
+    column_residual: np.ndarray | None = None
     intercept_is_fitted: bool = False
     loss: str = "squared"
     validation: np.ndarray | None = None
@@ -254,10 +257,12 @@ class PursuitPath:
         What is known of every target alone is in its own units then; criteria that sum over targets stay as they are.
         """
         quantiles = None if self.loo_quantiles is None else self.loo_quantiles * units
+        columns = None if self.column_residual is None else self.column_residual * np.square(units)
         return replace(
             self,
             models=self.models.in_units(units),
             target_residual=self.target_residual * np.square(units),
+            column_residual=columns,
             loo_quantiles=quantiles,
         )
 

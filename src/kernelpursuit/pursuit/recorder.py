@@ -120,6 +120,7 @@ class Recorder:
         self._limits = None if margin is None else _widened(problem.targets, margin)
         self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
+        self._column_residual = None if self._nugget is None else np.empty_like(self._target_residual)
         # Of rows that atoms were picked from, errors are too small; where others were held back, those alone calibrate.
         rows = np.arange(len(weights)) if problem.judged is None else np.flatnonzero(problem.judged)
         self._calibrating = rows[np.linspace(0, len(rows) - 1, min(CALIBRATING, len(rows))).astype(np.intp)]
@@ -133,6 +134,8 @@ class Recorder:
         arrays = {**self._columns, "target_residual": self._target_residual, "loo_quantiles": self._quantiles}
         for name, value in self.entry().items():
             arrays[name][k] = value
+        if self._column_residual is not None:
+            self._column_residual[k] = np.einsum("ij,ij->i", fit.residual, fit.residual) / self.scale**2
 
     def entry(self) -> dict[str, Any]:
         """All that is recorded of the fit as it is."""
@@ -276,6 +279,7 @@ class Recorder:
             total_weight=self._total_weight,
             n_units=self._n_units,
             target_residual=self._target_residual[rows],
+            column_residual=None if self._column_residual is None else self._column_residual[rows],
             loo_quantiles=self._quantiles[rows] if self._intervals else None,
             skipped=list(selector.skipped),
             swaps=list(selector.swaps),

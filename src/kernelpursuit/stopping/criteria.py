@@ -14,6 +14,7 @@ import numpy as np
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.stopping.base import LeastRule
 from kernelpursuit.stopping.measures import (
+    RESIDUALS,
     log_residual_sum,
     observations,
     over_what_is_left,
@@ -30,16 +31,23 @@ class MDL(LeastRule):
     Parameters
     ----------
     patience : steps without a new least after which the loop ends; None never ends it
+    residual : whose residuals RSS sums under `penalty="nugget"`: those of the "function" that predicts, or of the
+        "columns" of K + alpha I that are fitted, as Nair's section 5 reads. Without a nugget they are the same.
     """
 
     patience: int | None = None
+    residual: str = "function"
     name = "mdl"
     label = "MDL"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_option("residual", self.residual, RESIDUALS)
 
     def curve(self, path: Any) -> np.ndarray:
         """The description length."""
         n = observations(path)
-        return n / 2 * log_residual_sum(path) + parameters(path) / 2 * np.log(n)
+        return n / 2 * log_residual_sum(path, self.residual) + parameters(path) / 2 * np.log(n)
 
 
 @dataclass(repr=False)
@@ -52,23 +60,26 @@ class AIC(LeastRule):
     ----------
     variant : {"corrected", "nair"}
     patience : steps without a new least after which the loop ends; None never ends it
+    residual : {"function", "columns"}, as for `MDL`
     """
 
     variant: str = "corrected"
     patience: int | None = None
+    residual: str = "function"
     name = "aic"
     label = "AIC"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_option("variant", self.variant, ("corrected", "nair"))
+        check_option("residual", self.residual, RESIDUALS)
 
     def curve(self, path: Any) -> np.ndarray:
         """The criterion of the variant."""
         n, size = observations(path), parameters(path)
         factor = size if self.variant == "nair" else n
         penalty = over_what_is_left(factor / 2 * (n + size), n - size - 2, n)
-        return np.add(n / 2 * log_residual_sum(path), penalty, out=penalty, where=np.isfinite(penalty))
+        return np.add(n / 2 * log_residual_sum(path, self.residual), penalty, out=penalty, where=np.isfinite(penalty))
 
 
 @dataclass(repr=False)

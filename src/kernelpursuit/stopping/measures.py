@@ -8,6 +8,8 @@ import numpy as np
 
 # Fewer degrees of freedom left than this part of the rows are none but for rounding, as in `path.noise_variance`.
 NONE_LEFT = 1e-6
+# Whose residuals a criterion may take.
+RESIDUALS = ("function", "columns")
 
 
 def observations(path: Any) -> float:
@@ -30,15 +32,19 @@ def row_scale(path: Any) -> float:
     return path.n_units / path.total_weight
 
 
-def residual_sum(path: Any) -> np.ndarray:
-    """Sum of squared residuals over rows and targets, of the functions that predict, shape (n_steps + 1,)."""
-    return path.target_residual.sum(axis=1) * row_scale(path)
+def residual_sum(path: Any, of: str = "function") -> np.ndarray:
+    """Sum of squared residuals over rows and targets, shape (n_steps + 1,).
+
+    `of` is one of `RESIDUALS`: the functions that predict, or the columns that were fitted. A nugget tells them apart.
+    """
+    fitted = of == "columns" and path.column_residual is not None
+    return (path.column_residual if fitted else path.target_residual).sum(axis=1) * row_scale(path)
 
 
-def log_residual_sum(path: Any) -> np.ndarray:
+def log_residual_sum(path: Any, of: str = "function") -> np.ndarray:
     """Its logarithm; -inf where nothing is left."""
     with np.errstate(divide="ignore"):
-        return np.log(residual_sum(path))
+        return np.log(residual_sum(path, of))
 
 
 def over_what_is_left(numerator: np.ndarray, left: np.ndarray, n: float) -> np.ndarray:
