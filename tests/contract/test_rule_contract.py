@@ -42,7 +42,8 @@ def errors_path(values, se=0.0, residuals=None):
     """A path whose leave-one-out, validation and cross-validation errors are `values`; residual norms `residuals`."""
     residuals = np.linspace(1.0, 0.1, len(values)) if residuals is None else np.asarray(residuals, dtype=float)
     everything = {"loo": values, "loo_error": values, "validation": values, "cv": values, "correlation": residuals}
-    return make_path(residuals**2, se=se, coef=[np.full(k, 1e-3) for k in range(len(values))], **everything)
+    weights = [np.full(k, 1e-3) for k in range(len(values))]
+    return make_path(residuals**2, se=se, coef=weights, coherence=0.5, **everything)
 
 
 PATHS = {
@@ -84,6 +85,8 @@ RULES = {
     "tr3-given": TR3(sigma=0.05),
     "tr4": TR4(),
     "tr4-given": TR4(sigma=0.1, eta=0.5),
+    "tr4-mu": TR4(sigma=0.1, mu=0.7),
+    "tr4-auto": TR4(sigma=0.1, mu="auto"),
     "validation": Validation(patience=2),
     "cv": CV(),
     "cv-folds": CV(folds=3),
@@ -91,6 +94,7 @@ RULES = {
     "mdl|tr3": MDL(patience=3) | TR3(sigma=0.05),
     "tol|validation|max": Tol(0.5) | (Validation(patience=2) | "max"),
     "tr4|cv|tcr": TR4() | CV(3) | TCR(),
+    "loo|tr4-auto": Loo() | TR4(mu="auto"),
 }
 
 
@@ -171,7 +175,7 @@ class TestEveryRule:
 
     def test_what_it_needs_is_what_its_parts_need(self, rule):
         joined = rule | "max"
-        for name in ("needs_loo", "needs_correlation"):
+        for name in ("needs_loo", "needs_correlation", "needs_coherence"):
             assert type(getattr(rule, name)) is bool
             assert getattr(joined, name) == getattr(rule, name)
         assert joined.n_folds() == rule.n_folds()
@@ -212,6 +216,9 @@ def test_what_rules_need():
     assert (Loo() | Validation(of="error")).needs_classes
     assert not (Loo() | "mdl").for_any_loss
     assert {name for name in BY_NAME if as_rule(name).needs_correlation} == {"tr4"}
+    assert not any(as_rule(name).needs_coherence for name in BY_NAME)
+    assert (Loo() | TR4(mu="auto")).needs_coherence
+    assert not TR4(mu=0.5).needs_coherence
     assert {name for name in BY_NAME if as_rule(name).n_folds()} == {"cv"}
     assert {name for name in BY_NAME if as_rule(name).validation_fraction()} == {"validation"}
     assert ("tol" | CV(folds=7)).n_folds() == 7
@@ -250,6 +257,8 @@ def test_only_what_was_set_is_shown():
         (TR3(sigma=0.05), {"falling": 2, "flat": 3, "zero-target": 0}),
         (TR3(sigma=0.0), {"falling": 4, "zero-target": 0}),
         (TR4(sigma=0.1), {"falling": 3, "flat": 3}),
+        (TR4(sigma=0.1, mu="auto"), {"falling": 1, "flat": 3}),
+        (TR4(sigma=0.1, mu=0.7), {"falling": 0, "flat": 0}),
         (Tol(0.56), {"falling": 2, "rising": 2, "flat": 3, "valley": 2, "nothing": 0, "zero-target": 0}),
         (Tol(0.0), {"falling": 4, "zero-target": 0}),
         (Tol(0.01), {"falling": 4, "flat": 3}),
@@ -365,6 +374,11 @@ def test_a_shorter_path_of_a_fold_is_no_minimum():
         lambda: TR4(sigma="0.1"),
         lambda: TR4(eta=0.0),
         lambda: TR4(eta=1.0),
+        lambda: TR4(mu=1.0),
+        lambda: TR4(mu=-0.1),
+        lambda: TR4(mu=np.nan),
+        lambda: TR4(mu=None),
+        lambda: TR4(mu="coherence"),
         lambda: PTR(T=0),
         lambda: PTR(T=-2.0),
         lambda: CV(folds=1),
@@ -409,6 +423,14 @@ def test_what_is_missing_is_named(rule, words):
         assert len(str(error.value).splitlines()) == 1
 
 
+def test_a_coherence_that_was_not_computed_is_named():
+    path = make_path([3, 2, 1], correlation=[3.0, 2.0, 1.0])
+    assert TR4(sigma=1.0, mu=0.5).choose(path) == 0
+    for ask in (TR4(sigma=1.0, mu="auto").choose, TR4(sigma=1.0, mu="auto").explain):
+        with pytest.raises(ValueError, match=r"only a fit with this rule computes; fit with it, or give mu"):
+            ask(path)
+
+
 def test_the_base_never_fires_and_keeps_everything():
     rule = StoppingRule()
     assert not rule.fired(PATHS["falling"])
@@ -418,6 +440,7 @@ def test_the_base_never_fires_and_keeps_everything():
 SETTINGS = {"max_atoms": 25, "gamma": 0.5, "alpha": 1e-4}
 FIT_RULES = [
     *(name for name in BY_NAME if name not in ("validation", "cv", "loo-error")),
+    *(FPE(counts="atoms"), MDL(residual="columns"), TR4(sigma=0.1, mu=0.5)),
     *(MDL(patience=3), AIC("nair"), Loo(patience=3), TCR(epsilon=0.5), TCR(sigma=0.1, patience=4)),
     *(TR1(kappa=1e-3), PTR(T=0.9), Tol(0.6), TR3(sigma=0.35), TR4(sigma=0.3), TR4(sigma=0.3, eta=0.5)),
     *(OneSE() | Tol(0.7), "loo | tol", MDL() | TR3(sigma=0.35) | PTR(2.0)),

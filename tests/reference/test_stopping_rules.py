@@ -346,6 +346,33 @@ class TestThresholds:
         assert 0 < stops[0] < 20
         assert TR4(sigma, eta=eta).choose(fitted.path) == stops[0]
 
+    @pytest.mark.parametrize("mu", [0.5, "auto"])
+    def test_tr4_literally_with_its_factor(self, mu):
+        """The same with the theorem's 1 / (1 - mu), and mu of the whole Gram matrix of the columns."""
+        X, y = make_chirp(60, seed=3)
+        settings = {"gamma": 3.0, "penalty": None, "selection": "correlation", "max_atoms": 30}
+        path = pursuit_path(X[::4], y[::4], stop=TR4(sigma=0.03, mu=mu), **settings)
+        K = np.exp(-3.0 * np.square(X[::4] - X[::4].T))
+        D = K / np.sqrt(np.square(K).sum(axis=0))
+        coherence = np.abs(D.T @ D - np.eye(15)).max()
+        assert 0.1 < coherence < 0.99
+        bound = 0.03 * np.sqrt(2 * np.log(2 * 15 / 0.05)) / (1 - (coherence if mu == "auto" else mu))
+        left = []
+        for k in range(path.n_steps + 1):
+            A = K[:, path.atoms(k)]
+            r = y[::4] - A @ np.linalg.lstsq(A, y[::4], rcond=None)[0]
+            left.append(np.abs(D.T @ r).max())
+        assert TR4(sigma=0.03, mu=mu).bound(path) == pytest.approx(bound, rel=1e-9)
+        assert left[-1] <= bound < min(left[:-1])
+        assert path.end_reason == "stop='tr4' fired"
+        words = TR4(sigma=0.03, mu=mu).explain(path)
+        assert f"times 1 / (1 - mu) = {bound / TR4(sigma=0.03).bound(path):.3g} (" in words
+
+    def test_the_factor_is_that_of_sigma(self, fitted):
+        """Before mu was a parameter, the factor could only be given through sigma."""
+        for mu in (0.0, 0.5, 0.75):
+            assert TR4(0.2, mu=mu).choose(fitted.path) == TR4(0.2 / (1 - mu)).choose(fitted.path)
+
     @pytest.mark.parametrize("eta", [0.05, 0.9])
     def test_tr4_at_its_bound(self, eta):
         bound = 0.3 * np.sqrt(2 * np.log(2 * 70 / eta))

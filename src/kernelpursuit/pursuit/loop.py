@@ -47,6 +47,8 @@ def pursue(
     end_reason : str
         What to say of a loop that has taken `max_atoms` steps.
     """
+    if rule.needs_coherence:
+        recorder.note_coherence()
     reason: str | None = None
     while reason is None:
         recorder.record()

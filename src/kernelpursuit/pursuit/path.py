@@ -130,6 +130,8 @@ class PursuitPath:
         squared one, those of the working response in the metric.
     column_residual : array of shape (n_steps + 1, n_targets) or None
         With a nugget, the same of the columns of `K + alpha I` that are fitted; without one, None.
+    coherence : float or None
+        The largest `|d_i' d_j| / (||d_i|| ||d_j||)` over two candidates; None where no rule asked for it.
     """
 
     atom: np.ndarray
@@ -152,6 +154,7 @@ class PursuitPath:
     n_units: float
     target_residual: np.ndarray
     column_residual: np.ndarray | None = None
+    coherence: float | None = None
     intercept_is_fitted: bool = False
     loss: str = "squared"
     validation: np.ndarray | None = None

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpursuit import _native
 from kernelpursuit.pursuit.basis import grown
+from kernelpursuit.pursuit.coherence import mutual_coherence
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure, temperature
 from kernelpursuit.pursuit.nugget import NuggetShare
@@ -121,6 +122,7 @@ class Recorder:
         self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
         self._column_residual = None if self._nugget is None else np.empty_like(self._target_residual)
+        self._coherence: float | None = None
         # Of rows that atoms were picked from, errors are too small; where others were held back, those alone calibrate.
         rows = np.arange(len(weights)) if problem.judged is None else np.flatnonzero(problem.judged)
         self._calibrating = rows[np.linspace(0, len(rows) - 1, min(CALIBRATING, len(rows))).astype(np.intp)]
@@ -194,6 +196,11 @@ class Recorder:
     def note_correlation(self, value: float, k: int) -> None:
         """Write the largest correlation of an atom with what the model after k steps leaves."""
         self._columns["correlation"][k] = value / self.scale
+
+    def note_coherence(self) -> None:
+        """Compute, once, how far two atoms may point the same way."""
+        if self._coherence is None:
+            self._coherence = mutual_coherence(self.fit.engine)
 
     def _least_squares(self, leverage: np.ndarray) -> dict[str, Any]:
         """What residuals and leverages say, those of the function that predicts.
@@ -280,6 +287,7 @@ class Recorder:
             n_units=self._n_units,
             target_residual=self._target_residual[rows],
             column_residual=None if self._column_residual is None else self._column_residual[rows],
+            coherence=self._coherence,
             loo_quantiles=self._quantiles[rows] if self._intervals else None,
             skipped=list(selector.skipped),
             swaps=list(selector.swaps),

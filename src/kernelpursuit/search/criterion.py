@@ -30,6 +30,7 @@ class Judged(StoppingRule):
         if by not in _parts(stop) and _holds_out(stop) and _holds_out(by):
             raise ValueError("by and the estimator's stop hold out rows of their own; use by='stop', or stop='loo'.")
         self.needs_correlation = stop.needs_correlation or by.needs_correlation
+        self.needs_coherence = stop.needs_coherence or by.needs_coherence
         self.needs_loo = stop.needs_loo or by.needs_loo
         self.needs_classes = stop.needs_classes or by.needs_classes
         self.for_any_loss = stop.for_any_loss and by.for_any_loss

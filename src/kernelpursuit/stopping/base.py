@@ -40,6 +40,8 @@ class StoppingRule(ByName):
     name: str = "max"
     #: Whether the loop must know, after every step, how much any atom correlates with what is left.
     needs_correlation: bool = False
+    #: Whether the loop must know the mutual coherence of the dictionary, which costs as much as all products of atoms.
+    needs_coherence: bool = False
     #: Whether the rule reads the leave-one-out error, which only `update="orthogonal"` has.
     needs_loo: bool = False
     #: Whether the rule counts rows in a wrong class, which only classifiers have.

@@ -27,6 +27,7 @@ class Either(StoppingRule):
         if len({rule.n_folds() for rule in self.rules} - {None}) > 1:
             raise ValueError("Two cv rules with different numbers of folds cannot be joined; give them the same.")
         self.needs_correlation = any(rule.needs_correlation for rule in self.rules)
+        self.needs_coherence = any(rule.needs_coherence for rule in self.rules)
         self.needs_loo = any(rule.needs_loo for rule in self.rules)
         self.needs_classes = any(rule.needs_classes for rule in self.rules)
         self.for_any_loss = all(rule.for_any_loss for rule in self.rules)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpursuit._validate import check_number
+from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.stopping.base import StoppingRule, tell_size
 from kernelpursuit.stopping.measures import noise_level, noise_reach, observations, residual_sum, row_scale
 
@@ -147,8 +147,9 @@ class _NoiseThreshold(_First):
 class TR3(_NoiseThreshold):
     """Stop when the residual is no longer than noise, `||r|| <= sigma sqrt(n + 2 sqrt(n log n))`.
 
-    Normal noise is longer with a probability of at most 1/n (Cai and Wang 2011, theorem 7). T targets count as n T
-    rows.
+    Normal noise is longer with a probability of at most 1/n (Cai and Wang 2011, theorem 7). There is no `mu` here: the
+    coherence of the dictionary is in what the theorem asks of the weights, not in its threshold. T targets count as
+    n T rows.
 
     Parameters
     ----------
@@ -176,20 +177,26 @@ class TR3(_NoiseThreshold):
 class TR4(_NoiseThreshold):
     """Stop when no atom correlates with the residual more than with noise (Zhang 2009, theorem 4).
 
-    That is `max_j |<d_j, r>| / ||d_j|| <= sigma sqrt(2 log(2 M / eta))` over the M atoms, which noise exceeds with a
-    probability of at most eta; in the paper, columns have norm `sqrt(n)` and both sides are divided by it. The theorem
-    asks for more, a factor `1 / (1 - mu)` that depends on which atoms are the right ones. With T targets, squares add
-    over them, and 2 log(2 M / eta) becomes `2 t + 2 sqrt((T - 1) t) + T - 1`, t = `log(2 M / eta)`. It is meant for
-    fits without a penalty, whose residual is orthogonal to the atoms picked.
+    That is `max_j |<d_j, r>| / ||d_j|| <= sigma sqrt(2 log(2 M / eta)) / (1 - mu)` over the M atoms. With mu = 0,
+    noise alone exceeds it with a probability of at most eta; in the paper, columns have norm `sqrt(n)` and both sides
+    are divided by it. The theorem's mu is `max_j ||(D'D)^{-1} D' d_j||_1` over the atoms j that are not right, with the
+    right ones as the columns of D: nobody knows it beforehand. With one right atom it is at most the mutual coherence,
+    the largest `|<d_i, d_j>| / (||d_i|| ||d_j||)` over two atoms, for atoms of one length.
+
+    With T targets, squares add over them, and 2 log(2 M / eta) becomes `2 t + 2 sqrt((T - 1) t) + T - 1`,
+    t = `log(2 M / eta)`. It is meant for fits without a penalty, whose residual is orthogonal to the atoms picked.
 
     Parameters
     ----------
     sigma : noise level; None for `path.noise_level`, and then the choice is made when the path is complete
     eta : probability with which noise is taken for signal, between 0 and 1
+    mu : at least 0 and below 1; larger ones keep fewer atoms. "auto" is the mutual coherence of the dictionary,
+        `path.coherence`, computed before the first step in O(n M²) time and without a matrix of that size
     """
 
     sigma: float | None = None
     eta: float = 0.05
+    mu: float | str = 0.0
     name = "tr4"
     needs_correlation = True
 
@@ -197,6 +204,26 @@ class TR4(_NoiseThreshold):
         super().__post_init__()
         if not 0 < check_number("eta", self.eta, low=0, strict=True) < 1:
             raise ValueError(f"eta={self.eta!r} is too large; give a number between 0 and 1.")
+        if isinstance(self.mu, str):
+            check_option("mu", self.mu, ("auto",), "a number from 0 to below 1")
+        elif not check_number("mu", self.mu, low=0) < 1:
+            raise ValueError(f"mu={self.mu!r} is too large; give a number from 0 to below 1, or 'auto'.")
+
+    @property
+    def needs_coherence(self) -> bool:  # type: ignore[override]
+        """Whether mu is to be computed."""
+        return self.mu == "auto"
+
+    def coherence(self, path: Any) -> float:
+        """The mu that is used on a path."""
+        if not isinstance(self.mu, str):
+            return self.mu
+        if path.coherence is None:
+            raise ValueError(
+                "TR4(mu='auto') needs the coherence of the dictionary, which only a fit with this rule computes; "
+                "fit with it, or give mu as a number."
+            )
+        return path.coherence
 
     def value(self, path: Any, k: int) -> float:
         """The largest correlation; NaN where not known."""
@@ -211,7 +238,14 @@ class TR4(_NoiseThreshold):
             )
         reach = noise_reach(np.log(2 * path.n_candidates / self.eta), path.n_targets)
         sigma = noise_level(path, self.sigma)
-        return -1.0 if np.isinf(sigma) else float(sigma * np.sqrt(reach))
+        factor = 1 / (1 - self.coherence(path))
+        return -1.0 if np.isinf(sigma) else float(factor * sigma * np.sqrt(reach))
+
+    def tell_bound(self, path: Any) -> str:
+        """The bound, the noise level it is for, and the factor where there is one."""
+        factor = 1 / (1 - self.coherence(path))
+        source = "by the coherence" if self.mu == "auto" else "given"
+        return super().tell_bound(path) + (f" times 1 / (1 - mu) = {factor:.3g} ({source})" if factor > 1 else "")
 
     def tell(self, path: Any, k: int) -> str:
         """The largest correlation."""
