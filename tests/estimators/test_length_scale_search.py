@@ -22,7 +22,7 @@ from kernelpursuit.engine import engine as engine_module
 from kernelpursuit.kernels import RBF
 from kernelpursuit.losses import Huber
 from kernelpursuit.search import length_scales
-from kernelpursuit.stopping import CV, MDL, PTR, Loo, Tol, Validation
+from kernelpursuit.stopping import CV, FPE, MDL, PTR, Loo, Tol, Validation
 
 GAMMAS, ALPHAS = [0.003, 0.03, 0.3, 3.0], [1e-4, 1e-1]
 
@@ -202,6 +202,52 @@ def test_by_loo_is_hagiwaras_protocol(friedman):
         search.results_["standard_error"], [m.path_.loo_se[m.n_atoms_] for m in models], rtol=1e-9
     )
     assert search.by_ == "loo"
+
+
+@pytest.mark.parametrize("stop", ["tcr", FPE(), FPE(counts="atoms"), "one-se"], ids=str)
+def test_where_the_error_is_read(stop, friedman):
+    """At the size that a rule keeps, or where it is least on the path; the size kept is the rule's in both cases."""
+    X, y = friedman
+    grid = {"gammas": GAMMAS, "alphas": ALPHAS, "by": "loo"}
+    models = separate(regressor(stop=stop), X, y)
+    wanted = {
+        "kept": [model.path_.loo[model.n_atoms_] for model in models],
+        "least": [model.path_.loo.min() for model in models],
+    }
+    assert any(at > least for at, least in zip(*wanted.values()))
+    for score_at, scores in wanted.items():
+        search = LengthScaleSearch(regressor(stop=stop), score_at=score_at, **grid).fit(X, y)
+        np.testing.assert_allclose(search.results_["score"], scores, rtol=1e-9)
+        np.testing.assert_array_equal(search.results_["n_atoms"], [model.n_atoms_ for model in models])
+        places = [int(np.flatnonzero(model.path_.loo == score)[0]) for model, score in zip(models, scores)]
+        errors = [model.path_.loo_se[place] for model, place in zip(models, places)]
+        np.testing.assert_allclose(search.results_["standard_error"], errors, rtol=1e-9)
+        assert search.best_index_ == int(np.argmin(scores))
+        assert_same_model(search.best_estimator_, models[search.best_index_])
+    default = LengthScaleSearch(regressor(stop=stop), **grid).fit(X, y)
+    np.testing.assert_array_equal(default.results_["score"], wanted["kept"])
+
+
+def test_the_two_readings_may_keep_different_widths(friedman):
+    """A rule that keeps little of a path that goes far is judged by that little, or by how far the path goes."""
+    X, y = friedman
+    estimator = regressor(stop="tcr", alpha=1e-4, max_atoms=40)
+    kept, least = (
+        LengthScaleSearch(estimator, gammas=GAMMAS, score_at=score_at).fit(X, y) for score_at in ("kept", "least")
+    )
+    assert (kept.best_params_["gamma"], least.best_params_["gamma"]) == (0.3, 3.0)
+
+
+def test_the_least_over_folds_that_end_early():
+    """Models that a fold does not have are no least."""
+    X, y = make_friedman1(20, n_features=5, random_state=0)
+    search = LengthScaleSearch(
+        regressor(stop="tol", alpha=0.1, max_atoms=18), gammas=[1.0, 10.0], by="cv", cv=4, score_at="least"
+    )
+    search.fit(X, y)
+    path = search.best_estimator_.path_
+    assert np.isnan(path.cv[-1])
+    assert search.best_score_ == np.nanmin(path.cv)
 
 
 def test_by_cv_is_nairs_protocol(friedman):
@@ -474,6 +520,7 @@ def test_zero_is_an_alpha_and_no_gamma(friedman):
         (LengthScaleSearch(regressor(stop=PTR(T=2.0))), "stop='ptr' minimises nothing"),
         (LengthScaleSearch(regressor(), by="tol"), "minimises nothing"),
         (LengthScaleSearch(regressor(), by="lo"), "by='lo' is not known"),
+        (LengthScaleSearch(regressor(), score_at="best"), "score_at='best' is not known"),
         (LengthScaleSearch(regressor(), by="cv", cv=1), "cv=1 is too small"),
         (LengthScaleSearch(regressor(stop=CV(3)), by="cv"), "by='cv' has 5 folds"),
         (LengthScaleSearch(regressor(stop=Validation(fraction=0.2)), by=Validation()), "rows of their own"),

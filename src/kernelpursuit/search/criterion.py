@@ -1,4 +1,4 @@
-"""What a fit is judged by: a criterion along its path, at the size that its stopping rule chose."""
+"""What a fit is judged by: a criterion along its path, at the size that its rule chose, or where it is least."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.stopping import CV, HDAIC, PTR, TCR, Either, Loo, OneSE, StoppingRule, as_rule
+
+# Where on a path a criterion may be read: at the size that is kept, or where it is least.
+SCORE_AT = ("kept", "least")
 
 
 class Judged(StoppingRule):
@@ -99,16 +102,17 @@ def resolve_judge(by: Any, stop: Any, cv: Any) -> Judged:
     return Judged(stop, criterion)
 
 
-def judge(rule: StoppingRule, path: Any, k: int) -> tuple[float, float]:
-    """The criterion of a rule for the model after k steps of a path, and its standard error (NaN if not known).
+def judge(rule: StoppingRule, path: Any, k: int, score_at: str = "kept") -> tuple[float, float]:
+    """The criterion of a rule on a path, and its standard error (NaN if not known).
 
-    Where the paths of folds ended before k, the last model that all of them have stands for it.
+    `score_at` is one of `SCORE_AT`: "kept" reads it off after k steps, or where the paths of folds ended before k, at
+    the last model that all of them have; "least" where it is least, at the fewest steps of equals.
     """
     curve = rule.curve(path)  # type: ignore[attr-defined]
-    known = np.flatnonzero(~np.isnan(curve[: k + 1]))
+    known = np.flatnonzero(~np.isnan(curve if score_at == "least" else curve[: k + 1]))
     if not len(known):
         return np.nan, np.nan
-    at = int(known[-1])
+    at = int(known[np.argmin(curve[known])] if score_at == "least" else known[-1])
     has_error = path.loo_se is not None and curve is path.loo
     return float(curve[at]), float(path.loo_se[at]) if has_error else np.nan
 

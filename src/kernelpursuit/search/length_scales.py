@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._validate import ByName, check_verbose
+from kernelpursuit._validate import ByName, check_option, check_verbose
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size
 from kernelpursuit.engine import resolve_budget
@@ -20,7 +20,7 @@ from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
 from kernelpursuit.pursuit import check_weights
 from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
-from kernelpursuit.search.criterion import Judged, resolve_judge
+from kernelpursuit.search.criterion import SCORE_AT, Judged, resolve_judge
 from kernelpursuit.search.grid import auto_gammas, check_values
 from kernelpursuit.search.ordinary import make_ordinary
 from kernelpursuit.search.progress import SearchProgress
@@ -56,8 +56,11 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         Strengths of the penalty; by default the estimator's own.
     by : str or StoppingRule, default="stop"
         What is least for the best: the criterion of the estimator's own stopping rule ("stop"), or of a rule of
-        `kernelpursuit.stopping` or its name: "loo" (Hagiwara), "cv" (Nair), "mdl", "validation", ... It is read off at
-        the number of atoms that the estimator's `stop` chose.
+        `kernelpursuit.stopping` or its name: "loo" (Hagiwara), "cv" (Nair), "mdl", "validation", ...
+    score_at : {"kept", "least"}, default="kept"
+        Where on the path of a fit the criterion is read: at the number of atoms that the estimator's `stop` chose, or
+        where it is least. The second compares what paths could reach, the first the models themselves. They differ
+        where `stop` does not keep the least, as "tcr", "one-se" and, by "loo", "fpe" do.
     cv : int, default=5
         Number of folds of `by="cv"`; of no effect elsewhere.
     verbose : bool, default=False
@@ -136,6 +139,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         gammas: Any = "auto",
         alphas: Any = None,
         by: Any = "stop",
+        score_at: str = "kept",
         cv: int = 5,
         verbose: bool = False,
     ):
@@ -143,6 +147,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.gammas = gammas
         self.alphas = alphas
         self.by = by
+        self.score_at = score_at
         self.cv = cv
         self.verbose = verbose
 
@@ -173,6 +178,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
             rows = validate_data(self, X, **ROWS)
         check_range(rows)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+        check_option("score_at", self.score_at, SCORE_AT)
         rule = resolve_judge(self.by, chosen_rule(base.stop, base.refine is True), self.cv)
         grid = self._grid(base, dictionary, rows, weights)
         shared = self._share(base, dictionary, rows, sorted(gamma for gamma, _ in grid))
@@ -201,7 +207,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         data: tuple[Any, Any, Any],
     ) -> tuple[Table, BaseKernelPursuit]:
         """Fit every combination with the settings `during`; return the results, and the best without those settings."""
-        table, progress = Table(grid), SearchProgress(len(grid), check_verbose(self.verbose))
+        table, progress = Table(grid, self.score_at), SearchProgress(len(grid), check_verbose(self.verbose))
         if not self.shared_distances_:
             progress.say("distances are computed again for each combination")
         best, before = base, {}

@@ -13,9 +13,10 @@ from kernelpursuit.search.criterion import Judged, judge
 
 
 class Table:
-    """The results as they come in."""
+    """The results as they come in; their scores are read off paths at `score_at`."""
 
-    def __init__(self, grid: list[tuple[float, Any]]):
+    def __init__(self, grid: list[tuple[float, Any]], score_at: str = "kept"):
+        self.score_at = score_at
         n, nothing = len(grid), np.full(len(grid), np.nan)
         self.columns: dict[str, np.ndarray] = {
             "gamma": np.array([gamma for gamma, _ in grid]),
@@ -34,7 +35,7 @@ class Table:
         try:
             model.fit(X, y, sample_weight=sample_weight)
             each = model.estimators_ if isinstance(model.path_, list) else [model]
-            judged = np.array([judge(rule.by, one.path_, one._n_steps) for one in each])
+            judged = np.array([judge(rule.by, one.path_, one._n_steps, self.score_at) for one in each])
             row = {"n_atoms": model.n_atoms_, "score": judged[:, 0].mean()}
             if len(each) == 1:
                 row["standard_error"] = judged[0, 1]
