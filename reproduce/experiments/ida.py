@@ -75,7 +75,7 @@ def two_classes(
     if cross_validate:
         models = {method: _best_width(rule, widths, max_atoms, X, y) for method, rule in rules.items()}
     else:
-        path = presets.greedy_qr(gamma=1 / width, max_atoms=max_atoms).fit(X, y)
+        path = presets.greedy_qr.classifier(gamma=1 / width, max_atoms=max_atoms).fit(X, y)
         models = {method: path.select(rule) for method, rule in rules.items()}
     cells = {
         (row, "SVM error"): _error(machine, X_test, y_test),
@@ -108,7 +108,7 @@ def _ripley(seed: int) -> Split:
 def _best_width(rule: Any, widths: Sequence[float], max_atoms: int, X: np.ndarray, y: np.ndarray) -> Any:
     """The model of the width with the least error over five folds."""
     search = GridSearchCV(
-        presets.greedy_qr(max_atoms=max_atoms, stop=rule),
+        presets.greedy_qr.classifier(max_atoms=max_atoms, stop=rule),
         {"gamma": [1 / width for width in widths]},
         scoring=lambda model, X, y: -_error(model, X, y),
     )

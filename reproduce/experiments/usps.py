@@ -48,7 +48,7 @@ def greedy_qr(
     """
     X, y, X_test, y_test = _one_against_rest(digit, smoothing)
     machine = SVC(C=cost, gamma=1 / width).fit(X, y)
-    path = presets.greedy_qr(gamma=1 / width, max_atoms=max_atoms).fit(X, y)
+    path = presets.greedy_qr.classifier(gamma=1 / width, max_atoms=max_atoms).fit(X, y)
     models = {"QR + AIC": path.select(AIC(variant=aic)), "QR + MDL": path.select(MDL())}
     row = f"digit {digit}"
     cells = {
@@ -95,7 +95,7 @@ def matching_pursuit(
     """
     X, y, X_test, y_test = _one_against_rest(digit, smoothing)
     machine = SVC(C=cost, gamma=1 / width).fit(X, y)
-    path = getattr(presets, preset)(gamma=1 / width, max_atoms=n_support).fit(X, y)
+    path = getattr(presets, preset).classifier(gamma=1 / width, max_atoms=n_support).fit(X, y)
     centers = KMeans(n_support, random_state=repetition).fit(X).cluster_centers_
     kernel = RBF(gamma=1 / width)
     network = {"squared": LinearRegression, "logistic": LogisticRegression}[output]().fit(kernel(X, centers), y)

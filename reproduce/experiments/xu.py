@@ -60,7 +60,7 @@ def simulation(
         "TR1": TR1(bound=1.0),
         "TR2": TR2(),
         "TR3": TR3(sigma=noise),
-        "TR4": TR4(sigma=noise * tr4_factor),
+        "TR4": TR4(sigma=noise, mu=1 - 1 / tr4_factor),
     }
     cells, seconds, curves = {}, {}, {}
     started = time.perf_counter()

@@ -104,6 +104,25 @@ def test_losses_are_those_of_refits(drawn):
         assert found[i] == pytest.approx((predicted - y[0, i]) ** 2, rel=1e-8)
 
 
+def test_losses_leave_out_one_of_those_that_a_row_stands_for(drawn):
+    X, y = drawn
+    counts = np.where(np.arange(N) == 3, 4.0, 1.0)
+    K, alpha = gram(X, 0.5), 0.2
+    found = Evidence(target(y[0], counts, counts)).losses(K, alpha).values[3]
+    C = np.linalg.inv(K + alpha * np.diag(1 / np.where(np.arange(N) == 3, 3.0, 1.0)))
+    mean = C.sum(axis=0) @ y[0] / C.sum()
+    assert found == pytest.approx((mean + K[3] @ C @ (y[0] - mean) - y[0, 3]) ** 2, rel=1e-8)
+
+
+def test_a_wild_target_is_moved_nearer(drawn):
+    X, y = drawn
+    many = np.tile(y[0], 4)
+    wild = np.where(np.arange(len(many)) == 5, 1e6, many)
+    K = gram(np.tile(X, (4, 1)) + 1e-3 * np.arange(4 * N)[:, None], 0.5)
+    one, other = (Evidence(target(values)) for values in (many, wild))
+    assert np.log(other.error(K, 0.1) / one.error(K, 0.1)) < 6
+
+
 def test_gain_is_against_the_fixed_functions_alone(drawn):
     X, y = drawn
     evidence = Evidence(target(y[0]))

@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
-from kernelpursuit.callbacks import Callback
+from kernelpursuit.callbacks import Callback, TimeLimit
 from kernelpursuit.kernels import RBF, Matern52
-from kernelpursuit.learning import plan
+from kernelpursuit.learning import plan, process
 
 
 def regressor(**params):
@@ -30,10 +30,6 @@ class TestPenalty:
     @pytest.mark.parametrize("settings", [{"alpha": 1e-2}, {"penalty": "ridge"}, {"loss": "huber"}, {"gamma": 1.0}])
     def test_is_ridge_where_something_else_was_asked_for(self, settings):
         assert regressor(max_atoms=5, **settings).fit(*wave(60)).penalty_ == "ridge"
-
-    def test_is_ridge_where_rows_are_refined_for(self, monkeypatch):
-        monkeypatch.setattr(plan, "REFINED_FROM", 60)
-        assert regressor(max_atoms=5).fit(*wave(60)).penalty_ == "ridge"
 
     def test_is_ridge_for_a_classifier_but_under_the_squared_loss(self):
         X, y = wave(60)
@@ -96,6 +92,138 @@ class TestWhatIsFound:
         model = regressor().fit(X, y)
         assert model.alpha_ * 200 >= 0.03
         assert model.predict(X).max() < 1.6
+
+    @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
+    def test_a_line_under_much_noise(self):
+        """Ten scales cannot be told from forty rows; one for all of them can."""
+        ratios = []
+        for seed in range(8):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(1040, 10))
+            truth = X.sum(axis=1) / np.sqrt(10)
+            model = regressor().fit(X[:40], (truth + rng.normal(size=1040))[:40])
+            ratios.append(np.sqrt(np.mean(np.square(model.predict(X[40:]) - truth[40:]))))
+        assert np.median(ratios) < 0.8, "1.0 is a constant, ridge regression has 0.6"
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_a_product_with_one_fast_factor(self, seed):
+        """It has mean zero along the fast feature, so that no periodogram shows it."""
+        rng = np.random.default_rng(seed)
+        X, new = rng.uniform(-1, 1, size=(600, 5)), rng.uniform(-1, 1, size=(1000, 5))
+
+        def f(X):
+            return np.sign(np.sin(8 * X[:, 0])) * X[:, 1] + np.abs(np.sin(5 * X[:, 2]))
+
+        model = regressor().fit(X, f(X) + 0.06 * rng.normal(size=600))
+        assert np.std(model.predict(new) - f(new)) < 0.75 * f(new).std(), "without the product 0.88"
+
+    def test_steps_are_no_noise(self, monkeypatch):
+        """Evidence takes what a smooth kernel leaves beside a step for noise, and leave-one-out errors correct that."""
+        rng = np.random.default_rng([0, 7])
+        x = (np.arange(200) + rng.random(200)) / 200
+        y = (x > 0.4) + 0.02 * rng.normal(size=200)
+        corrected = regressor(kernel="rbf").fit(x[:, None], y)
+        monkeypatch.setattr(process, "CORRECTIONS", ())
+        as_it_was = regressor(kernel="rbf").fit(x[:, None], y)
+        new = np.linspace(0.01, 0.99, 500)
+        errors = [np.mean(np.square(one.predict(new[:, None]) - (new > 0.4))) for one in (corrected, as_it_was)]
+        assert errors[0] <= errors[1]
+
+    def test_what_is_fast_in_one_corner_needs_finer_scales(self, monkeypatch):
+        trials = []
+        monkeypatch.setattr(process, "_finer", lambda *given: trials.append(given) or iter(()))
+        regressor().fit(*wave(60))
+        assert trials
+
+
+class TestTargets:
+    @pytest.mark.parametrize("constant", [0.0, 1.0, 0.1])
+    def test_one_that_does_not_vary_is_no_matter(self, constant):
+        X, y = make_friedman1(150, noise=0.5, random_state=0)
+        alone = regressor().fit(X, y[:, None])
+        both = regressor().fit(X, np.column_stack([y, np.full(150, constant)]))
+        np.testing.assert_allclose(both.predict(X)[:, 0], alone.predict(X)[:, 0], rtol=0.05, atol=0.3)
+        np.testing.assert_allclose(both.predict(X)[:, 1], constant, atol=1e-6)
+
+    @pytest.mark.parametrize("offset", [1e6, 1e9])
+    def test_an_offset_is_no_matter(self, offset):
+        X, y = wave(150)
+        one, other = regressor().fit(X, y), regressor().fit(X, y + offset)
+        assert np.sqrt(np.mean(np.square(other.predict(X) - offset - one.predict(X)))) < 0.02
+
+
+class TestWeights:
+    """Errors are those of `penalty="ridge"`, by far the closest rival, or less."""
+
+    @pytest.mark.parametrize("kind", ["one of 300", "one of 3000", "log-normal"])
+    def test_uneven_ones_do_not_ruin_a_model(self, kind):
+        errors = []
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            X, new = rng.uniform(-1, 1, size=(300, 2)), rng.uniform(-1, 1, size=(500, 2))
+            weights = np.ones(300)
+            if kind == "log-normal":
+                weights = np.exp(3 * rng.normal(size=300))
+            else:
+                weights[3] = float(kind.split()[-1])
+            y = np.sin(4 * X[:, 0]) + X[:, 1] ** 2
+            model = regressor().fit(X, y + 0.1 * rng.normal(size=300), weights)
+            truth = np.sin(4 * new[:, 0]) + new[:, 1] ** 2
+            errors.append(np.sqrt(np.mean(np.square(model.predict(new) - truth))))
+        assert max(errors) < 0.3, "a constant has 0.75"
+
+    def test_a_heavy_row_outside_the_sample_does_not_change_the_noise(self):
+        X, y = make_friedman1(1500, noise=1.0, random_state=0)
+        plain = regressor(max_atoms=20).fit(X, y)
+        for row in (0, 700):
+            weights = np.ones(1500)
+            weights[row] = 1000.0
+            heavy = regressor(max_atoms=20).fit(X, y, weights)
+            noise = heavy.alpha_ * weights.mean()  # weights are taken in units of their mean
+            assert noise == pytest.approx(plain.alpha_, rel=1.5)
+
+
+class TestRule:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_select_auto_is_what_the_fit_kept(self, seed):
+        X, y = make_friedman1(200, noise=1.0, random_state=seed)
+        model = regressor().fit(X, y)
+        assert model.select("auto").n_atoms_ == model.n_atoms_
+        assert model.select("auto").stop_reason_ == model.stop_reason_
+
+    @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
+    def test_noise_has_a_short_path_and_says_why(self):
+        rng = np.random.default_rng(0)
+        model = regressor().fit(rng.normal(size=(300, 2)), rng.normal(size=300))
+        assert model.stop_reason_ == "0 atoms: their evidence is no higher than that of a constant"
+        assert model.path_.n_steps == 64
+
+    @pytest.mark.parametrize(("n_rows", "refine"), list(itertools.product([59, 60], ["auto", False, True])))
+    def test_which_rows_are_few(self, n_rows, refine, monkeypatch):
+        monkeypatch.setattr(plan, "REFINED_FROM", 60)
+        model = regressor(max_atoms=5, refine=refine).fit(*wave(n_rows))
+        assert model.penalty_ == ("rkhs" if n_rows < 60 and refine is not True else "ridge")
+
+    def test_a_time_limit_leaves_a_model(self):
+        X, y = make_friedman1(1200, noise=1.0, random_state=0)
+        model = regressor().fit(X, y, callback=TimeLimit(0.3, clock=itertools.count(step=0.01).__next__))
+        assert model.n_atoms_ > 5
+        assert model.score(X, y) > 0.5
+        assert "TimeLimit" in model.stop_reason_
+
+
+class TestIntervals:
+    @pytest.mark.parametrize(("n_rows", "n_features"), [(60, 30), (240, 100)])
+    def test_many_features_for_the_rows(self, n_rows, n_features):
+        """Scales tuned on so few rows make their errors look small: half of new rows were in 90 % intervals."""
+        held = []
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            X = rng.uniform(-1, 1, size=(n_rows + 500, n_features))
+            y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X))
+            lower, upper = regressor().fit(X[:n_rows], y[:n_rows]).predict_interval(X[n_rows:])
+            held.append(np.mean((y[n_rows:] >= lower) & (y[n_rows:] <= upper)))
+        assert np.mean(held) > 0.75
 
 
 class TestSeeds:
@@ -165,6 +293,7 @@ class TestStages:
         X, y = wave(80)
         model = regressor().fit(X, y, callback=Follows(ends=stage))
         assert np.isfinite(model.predict(X)).all()
+        assert stage in model.stop_reason_ or "callback" in model.stop_reason_
 
 
 class TestRowsFarFromAllOthers:

@@ -61,7 +61,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         errors and standard deviations. Objects of `kernelpursuit.updates` have parameters: `Stagewise(shrinkage=0.5)`.
     exchange : bool, default=False
         Whether every step ends with an attempt to swap the atom with the smallest residual for the row with the
-        largest (Nair algorithm 1); for `update` "orthogonal" and "minres" with `selection="residual"`.
+        largest (Nair algorithm 1); for `update` "orthogonal" and "minres".
     candidates : {"auto", "all"}, int or array of int, default="auto"
         Which atoms are looked at: all of them; that many, drawn anew each step; or just those named. "auto" is all,
         and where there are more than 10,000, a random 10,000.

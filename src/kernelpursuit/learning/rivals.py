@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kernelpursuit.learning.atoms import Task, fitted_scores, target_around
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
-from kernelpursuit.learning.sample import Rows
+from kernelpursuit.learning.sample import Rows, effective_size
 
 # A learned model has to be better than a simple one by this many standard errors of the difference, row by row; or by
 # more, where there is reason to doubt it.
@@ -30,7 +30,8 @@ def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:
 
 def may_have_a_line(rows: Rows, task: Task) -> bool:
     """Whether rows are dense, and enough for a line, unpenalised, along all features."""
-    return not sp.issparse(rows.given) and task.intercept and 0 < len(task.line) <= LINE_FEATURES * rows.n_effective
+    n_rows = effective_size(rows.weights, rows.units)
+    return not sp.issparse(rows.given) and task.intercept and 0 < len(task.line) <= LINE_FEATURES * n_rows
 
 
 def losses_of_a_line(rows: Rows, judged: np.ndarray, task: Task) -> Losses | None:

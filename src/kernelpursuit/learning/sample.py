@@ -19,8 +19,8 @@ CONSTANT = 1e-12
 MOST_SCALES = 1000
 # A sparse X of up to this many entries, zeros included (256 MB), is made dense.
 DENSE_UP_TO = 2**25
-# In centre, spread and evidence, a row counts for no more than so many of median weight.
-MOST_TIMES = 100.0
+# In centre and spread, and in evidence, a row counts for no more than so many of median weight.
+MOST_TIMES, MOST_IN_EVIDENCE = 100.0, 10.0
 # Targets beyond nearly all others by more than this times their range are wild.
 NEARLY_ALL, FAR = (0.02, 0.98), 2.0
 # Gross errors are no more than so many spreads from the centre: there all kernels vanish, and no square overflows.
@@ -78,7 +78,7 @@ class Standard:
 
 def _shares(weights: np.ndarray) -> np.ndarray:
     """Shares that sum to one; a row of a very large weight has no more say than some others in what is usual."""
-    usual = usual_weights(weights)
+    usual = usual_weights(weights, MOST_TIMES)
     return usual / usual.sum()
 
 
@@ -230,9 +230,9 @@ def effective_size(weights: np.ndarray, units: np.ndarray) -> float:
     return float(relative.sum() ** 2 / (np.square(relative) / units).sum())
 
 
-def usual_weights(weights: np.ndarray) -> np.ndarray:
+def usual_weights(weights: np.ndarray, most: float = MOST_IN_EVIDENCE) -> np.ndarray:
     """Weights of which none is more than so many times the median: one row does not outweigh all others."""
-    return np.minimum(weights, MOST_TIMES * np.median(weights))
+    return np.minimum(weights, most * np.median(weights))
 
 
 def joined(first: Rows, second: Rows) -> Rows:
