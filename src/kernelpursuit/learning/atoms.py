@@ -22,6 +22,8 @@ from kernelpursuit.stopping import Loo, Max, StoppingRule
 REWEIGHTED, LINE_PENALTY = 5, 1e-4
 # A line goes along features that vary in so many rows; so many of them tell which are sums of others.
 VARYING_ROWS, LINE_ROWS = 10, 4000
+# A row of which less than this fraction is left beside a line is alone along some feature.
+LONE = 1e-6
 # Scale of a feature that kernels do not see, and a line does.
 UNSEEN = 1e-9
 # The rule that keeps every atom.
@@ -189,7 +191,7 @@ def pick(
     scaled, unit = rows.Z * scales, kernel.with_gamma(1.0)
     parts: list[Dictionary] = [KernelAtoms(unit, scaled[:n], factors=np.full(n, factor)) for factor in factors]
     if task.trend:
-        line = task.line[independent(rows.Z[:, task.line])]
+        line = _without_lone_rows(rows.Z, task.line[independent(rows.Z[:, task.line])])
         spread = np.zeros_like(scales)
         spread[line] = scales[line]
         parts.append(Always(LinearTrend(np.zeros_like(scales), spread)))
@@ -210,6 +212,21 @@ def pick(
         fixed[has_weight] = fitted[: path.n_fixed]
         fitted = np.vstack([fixed, fitted[path.n_fixed :]])
     return Picked(picked, places, fitted)
+
+
+def _without_lone_rows(Z: np.ndarray, line: np.ndarray) -> np.ndarray:
+    """The features of a line without those along which one row of a sample is alone: nothing would be left of it.
+
+    The leave-one-out error of such a row is infinite, whatever atoms there are, and so tells none of them apart.
+    """
+    while len(line):
+        Q = np.linalg.qr(np.column_stack([np.ones(len(Z)), Z[:, line]]))[0]
+        leverage = np.einsum("ij,ij->i", Q, Q)
+        row = int(np.argmax(leverage))
+        if leverage[row] < 1 - LONE:
+            break
+        line = np.delete(line, np.argmax(np.abs(Z[row, line])))
+    return line
 
 
 def features_of_a_line(Z: np.ndarray) -> np.ndarray:
