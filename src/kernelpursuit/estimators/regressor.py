@@ -67,8 +67,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         and where there are more than 10,000, a random 10,000.
     penalty : {"auto", "ridge", "rkhs", "nugget", "ols"} or None, default="auto"
         What is added to the cost. "ridge" is `L = alpha I`, "rkhs" `L = n alpha K`; "auto" is "rkhs" where kernel,
-        scales and noise of a Gaussian process are learned (the squared loss, fewer than 5,000 rows, `alpha` and
-        `refine` left alone), and else "ridge". "nugget" is no L, but `K + alpha I` in place of K; "ols" is alpha times
+        scales and noise of a Gaussian process are learned (the squared loss, fewer than 5,000 rows, `alpha="auto"`,
+        `refine` not True), and else "ridge". "nugget" is no L, but `K + alpha I` in place of K; "ols" is alpha times
         the squared weights of the atoms orthogonalised one after the other (Hagiwara's regularised orthogonal least
         squares). The intercept is never penalised.
     alpha : float or "auto", default="auto"

@@ -269,7 +269,6 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     first = first_model(rows.given, penalised.alpha)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
     penalised = replace(penalised, trend=starts.trend)
-
     if plan.evidence is not None:
         kernel, scales = _choose_kernel_by_evidence(kernels, starts, rows, penalised, plan.evidence)
     else:
