@@ -1,6 +1,7 @@
 """Defaults below 5,000 rows: a Gaussian process learned by its evidence, and atoms picked under its penalty."""
 
 import itertools
+import zlib
 
 import numpy as np
 import pytest
@@ -120,15 +121,15 @@ class TestWhatIsFound:
 
     def test_steps_are_no_noise(self, monkeypatch):
         """Evidence takes what a smooth kernel leaves beside a step for noise, and leave-one-out errors correct that."""
-        rng = np.random.default_rng([0, 7])
-        x = (np.arange(200) + rng.random(200)) / 200
-        y = (x > 0.4) + 0.02 * rng.normal(size=200)
-        corrected = regressor(kernel="rbf").fit(x[:, None], y)
+        rng = np.random.default_rng([0, zlib.crc32(b"step_of_200"), 0])
+        x = rng.permutation((np.arange(200) + rng.random(200)) / 200)
+        y = (x > 0.4) + 0.049 * rng.normal(size=200)
+        corrected = regressor().fit(x[:, None], y)
         monkeypatch.setattr(process, "CORRECTIONS", ())
-        as_it_was = regressor(kernel="rbf").fit(x[:, None], y)
-        new = np.linspace(0.01, 0.99, 500)
+        as_it_was = regressor().fit(x[:, None], y)
+        new = np.linspace(0.001, 0.999, 1000)
         errors = [np.mean(np.square(one.predict(new[:, None]) - (new > 0.4))) for one in (corrected, as_it_was)]
-        assert errors[0] <= errors[1]
+        assert errors[0] < 0.8 * errors[1]
 
     def test_what_is_fast_in_one_corner_needs_finer_scales(self, monkeypatch):
         trials = []
