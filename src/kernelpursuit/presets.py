@@ -16,7 +16,8 @@ squares on the codes -1 and +1, and with more than two classes a model for each 
 'squared'
 
 Every preset runs to `max_atoms` unless told otherwise (`stop="max"`), without an intercept, over all candidates, as the
-papers print their algorithms; those that are a stopping rule by name have that rule.
+papers print their algorithms; those that are a stopping rule by name have that rule. The width is a rule of thumb
+unless given; `gamma="learn"` learns a scale for each feature and the penalty, and runs the same loop with them.
 """
 
 from __future__ import annotations

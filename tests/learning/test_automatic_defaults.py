@@ -509,7 +509,7 @@ FALL_BACK = {
 }
 
 # Atoms that are picked in another way are picked from the rows, with scales that are learned.
-NOTHING_LEARNED = [
+OTHER_LOOPS = [
     {"update": "stagewise", "stop": "max"},
     {"selection": "random"},
     {"selection": "residual"},
@@ -545,14 +545,17 @@ class TestOtherSettings:
         want = plain_regressor(kernel="precomputed", max_atoms=8).fit(K, y)
         np.testing.assert_array_equal(got.predict(K), want.predict(K))
 
-    @pytest.mark.parametrize("settings", NOTHING_LEARNED)
+    @pytest.mark.parametrize("settings", OTHER_LOOPS)
     def test_atoms_picked_in_another_way(self, some, settings):
         X, y = some
         model = regressor(**settings).fit(X, y)
-        assert model.feature_scales_ is None
         np.testing.assert_array_equal(model.centers_, X[model.center_indices_])
-        plain = {name: value for name, value in model.get_params().items() if name not in ("kernel", "gamma", "alpha")}
-        want = plain_regressor(kernel=model.kernel, alpha=model.alpha_, **plain).fit(X, y)
+        found = {
+            "gamma": "scale" if model.feature_scales_ is None else model.kernel_.gamma,
+            "penalty": model.penalty_,
+            "alpha": model.alpha_,
+        }
+        want = plain_regressor(**{**model.get_params(), **found}).fit(X, y)
         np.testing.assert_array_equal(model.predict(X), want.predict(X))
 
     @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,20 @@ import numpy as np
 from kernelpursuit._validate import check_flag, check_number, check_option, check_verbose
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend, Precomputed, as_dictionary
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52, resolve_gamma
-from kernelpursuit.learning import Distinct, Learned, Task, is_wide, learn, learn_wide, make_plan
+from kernelpursuit.learning import (
+    Distinct,
+    Learned,
+    Task,
+    Trial,
+    common_scale,
+    is_wide,
+    learn,
+    learn_wide,
+    make_plan,
+    suit,
+)
 from kernelpursuit.losses import Loss
-from kernelpursuit.pursuit import Watch, held_out_rows
+from kernelpursuit.pursuit import Settings, Watch, held_out_rows
 from kernelpursuit.stopping import Loo, NoAtoms, StoppingRule, as_rule
 from kernelpursuit.updates import Orthogonal, Update
 
@@ -27,7 +38,12 @@ WITHIN = 0.002
 
 @dataclass(frozen=True)
 class Settled:
-    """A fit's parameters with nothing left to decide, and what was learned, if anything was."""
+    """A fit's parameters with nothing left to decide, and what was learned, if anything was.
+
+    `scales` are those of the features, where any were learned. For the systems of the papers that is all, with the
+    penalty: the rest goes by what is given, and `learned` is None. `is_suited` says that both were tried with the loop
+    as it was set, so that with another largest number of atoms they may be others.
+    """
 
     dictionary: Dictionary
     gamma: Any
@@ -36,6 +52,8 @@ class Settled:
     max_atoms: int
     rule: StoppingRule
     learned: Learned | None = None
+    scales: np.ndarray | None = None
+    is_suited: bool = False
 
     @property
     def kernel(self) -> Any:
@@ -75,28 +93,33 @@ def settle(
     classes: bool,
     seed: int,
     picks_atoms: bool = True,
-    before: Learned | None = None,
+    before: Settled | None = None,
     watch: Watch | None = None,
     counts: np.ndarray | None = None,
 ) -> Settled:
     """Decide what an estimator's parameters leave open, by learning where that is asked for and possible.
 
-    Learning is for the loop as it is by default; the systems of the papers go by what they are given. `before` is what
-    an earlier fit of the same data and settings has learned. Where `picks_atoms` is false, scales and penalty are
-    learned, and no atoms. `watch` follows what is learned, stage by stage. `counts` say how many observations each row
-    stands for; by default one, with all its copies.
+    Atoms are learned for the loop as it is by default; the systems of the papers have scales and a penalty learned,
+    and pick their own. `before` is what an earlier fit of the same data and settings came to. Where `picks_atoms` is
+    false, each target has a path of its own, and no atoms are learned. `watch` follows what is learned, stage by
+    stage. `counts` say how many observations each row stands for; by default one, with all its copies.
     """
     kernels, refine, trend = _kernels(estimator.kernel), _check_refine(estimator.refine), check_trend(estimator.trend)
     learns_gamma = is_word(estimator.gamma, "learn")
-    obstacle = _obstacle(estimator, kernels, update)
-    against = obstacle if picks_atoms else "multi_class='ovr'"
+    other = _other_system(estimator, update)
+    against = f"kernel={estimator.kernel!r}" if kernels is None else other
+    if not picks_atoms:
+        against = "multi_class='ovr'"
     if learns_gamma and is_wide(X):
         against = against or f"gamma='learn' and as many as {X.shape[1]} features"
     if refine is True and against is not None:
         raise ValueError(f"refine=True does not go with {against}; leave refine at 'auto', or change that.")
-    learned = before
-    if learned is None and obstacle is None and (learns_gamma or refine is True):
-        assert kernels is not None
+    asks = learns_gamma or refine is True
+    if asks and kernels is not None and other is not None:
+        fit = _Fit(X, y, weights, update, loss, classes, seed, watch or Watch())
+        return _settle_other(estimator, fit, kernels, one_by_one=not picks_atoms, before=before)
+    learned = None if before is None else before.learned
+    if asks and kernels is not None and learned is None:
         task = _task(estimator, loss, classes, seed, watch or Watch())
         seen = without_held_out(estimator.stop, y, weights, seed, classes)
         learned = _learn(estimator, X, y, seen, kernels, task, atoms=picks_atoms, refine=refine, counts=counts)
@@ -113,7 +136,115 @@ def settle(
     gamma = "scale" if learns_gamma or learned is not None else estimator.gamma
     max_atoms = most_atoms(estimator.max_atoms, is_settled)
     rule = rule_of(estimator.stop, loss, learned if picks_atoms else None)
-    return Settled(dictionary, gamma, _penalty(estimator, learned), alpha, max_atoms, rule, learned)
+    scales = None if learned is None else learned.scales
+    return Settled(dictionary, gamma, _penalty(estimator, learned), alpha, max_atoms, rule, learned, scales)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The data of a fit, and how its loop is to run."""
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    update: Update
+    loss: Loss | None
+    classes: bool
+    seed: int
+    watch: Watch
+
+
+def _settle_other(
+    estimator: Any, fit: _Fit, kernels: tuple[Kernel, ...], *, one_by_one: bool, before: Settled | None
+) -> Settled:
+    """Learn scales and penalty for a system of the papers, and try them with its own loop."""
+    trend = check_trend(estimator.trend)
+    plain = given_dictionary(estimator.kernel)
+    alpha: Any = estimator._alpha if is_word(estimator.alpha, "auto") else estimator.alpha
+    max_atoms, rule = most_atoms(estimator.max_atoms, False), rule_of(estimator.stop, fit.loss, None)
+    settled = Settled(plain, "scale", _penalty(estimator, None), alpha, max_atoms, rule, is_suited=True)
+    if before is not None:
+        return replace(before, max_atoms=max_atoms, rule=rule)
+    seen = without_held_out(estimator.stop, fit.y, fit.weights, fit.seed, fit.classes)
+    learned = _learn_for_other(estimator, fit, seen, kernels)
+    if learned is not None:
+        # A copy of a row says nothing of rows that were not seen.
+        distinct = Distinct.of(fit.X, fit.y, seen)
+        rows = fit.X[distinct.first], fit.y[distinct.first], distinct.weights
+        settled = replace(settled, penalty=_penalty(estimator, learned))
+        trial = Trial(
+            settings_of(estimator, settled, fit.update, fit.loss, fit.classes, fit.seed),
+            rule,
+            lambda kernel: _with_trend(KernelAtoms(kernel), trend, None),
+            rows,
+            one_by_one=one_by_one,
+            watch=fit.watch,
+        )
+        start = _alpha_for(estimator, settled.penalty, learned, fit)
+        kernel, common = common_scale(getattr(plain, "kernel", kernels[0]), rows[0], rows[2])
+        suited = suit(learned.kernel, start, (kernel, alpha), trial)
+        scales = common if suited.factor is None else learned.scales * suited.factor
+        settled = replace(settled, dictionary=KernelAtoms(suited.kernel), alpha=suited.alpha, scales=scales)
+    return replace(settled, dictionary=_with_trend(settled.dictionary, trend, None))
+
+
+def _learn_for_other(
+    estimator: Any, fit: _Fit, weights: np.ndarray | None, kernels: tuple[Kernel, ...]
+) -> Learned | None:
+    """Learn scales for a system of the papers: those of a Gaussian process, which do not depend on a ridge.
+
+    The penalty of such a process is of use for all but a ridge of its own, which is learned with its scales.
+    """
+    task = _task(estimator, fit.loss, fit.classes, fit.seed, fit.watch)
+    task = replace(task, trend=check_trend(estimator.trend) is True)
+    if weights is not None:
+        weights = weights / weights[weights > 0].mean()
+    has_ridge = is_word(estimator.alpha, "auto") and estimator.penalty in ("ridge", "ols")
+    by_evidence = fit.loss is None and not has_ridge
+    if by_evidence:
+        task = replace(task, alpha=None)
+    return _learn(
+        estimator, fit.X, fit.y, weights, kernels, task,
+        atoms=False, refine=False, by_evidence=by_evidence, suits=True,
+    )  # fmt: skip
+
+
+def _alpha_for(estimator: Any, penalty: str | None, learned: Learned, fit: _Fit) -> float | None:
+    """The penalty to start from, in the unit of its kind; None where there is none, or it is given."""
+    if penalty is None or not is_word(estimator.alpha, "auto"):
+        return None
+    if penalty == "nugget" and learned.is_process:
+        # What is n alpha for the penalty K is the noise that is added to K itself.
+        return learned.alpha * float(len(fit.y) if fit.weights is None else np.count_nonzero(fit.weights))
+    if penalty in ("ridge", "ols") and fit.weights is not None:
+        # A ridge is beside the sum of weighted squares, and was learned with weights of mean one.
+        return learned.alpha * float(fit.weights[fit.weights > 0].mean())
+    return learned.alpha
+
+
+def settings_of(
+    estimator: Any, settled: Settled, update: Update, loss: Loss | None, classes: bool, seed: int
+) -> Settings:
+    """The parameters of an estimator as the loop takes them."""
+    return Settings(
+        dictionary=settled.dictionary,
+        gamma=settled.gamma,
+        max_atoms=settled.max_atoms,
+        selection=estimator.selection,
+        update=update,
+        exchange=estimator.exchange,
+        candidates=settled.candidates(estimator.candidates),
+        penalty=settled.penalty,
+        alpha=settled.alpha,
+        fit_intercept=estimator.fit_intercept,
+        truncate=estimator.truncate,
+        memory_budget=estimator.memory_budget,
+        seed=seed,
+        n_jobs=estimator.n_jobs,
+        verbose=estimator.verbose,
+        loss=loss,
+        classes=classes,
+    )
 
 
 def rule_of(stop: Any, loss: Loss | None, learned: Learned | None) -> StoppingRule:
@@ -218,15 +349,13 @@ def _kernels(kernel: Any) -> tuple[Kernel, ...] | None:
 
 
 def learns(estimator: Any, update: Update) -> bool:
-    """Whether an estimator's parameters ask for something to be learned, and nothing stands against it."""
+    """Whether an estimator's parameters ask for all to be learned, and nothing stands against it."""
     asked_for = is_word(estimator.gamma, "learn") or _check_refine(estimator.refine) is True
-    return asked_for and _obstacle(estimator, _kernels(estimator.kernel), update) is None
+    return asked_for and _kernels(estimator.kernel) is not None and _other_system(estimator, update) is None
 
 
-def _obstacle(estimator: Any, kernels: tuple[Kernel, ...] | None, update: Update) -> str | None:
-    """The setting with which nothing can be learned, or None."""
-    if kernels is None:
-        return f"kernel={estimator.kernel!r}"
+def _other_system(estimator: Any, update: Update) -> str | None:
+    """The setting that asks for another loop than the default one, as the systems of the papers have; or None."""
     if estimator.selection != "gain":
         return f"selection={estimator.selection!r}"
     if type(update) is not Orthogonal or update.rcond is not None:
@@ -276,6 +405,8 @@ def _learn(
     atoms: bool,
     refine: bool | str,
     counts: np.ndarray | None = None,
+    by_evidence: bool = False,
+    suits: bool = False,
 ) -> Learned | None:
     """Plan what is to be learned, say so, and learn it; None where too few rows differ."""
     max_atoms = check_number("max_atoms", most_atoms(estimator.max_atoms, atoms), low=1, integer=True)
@@ -298,7 +429,8 @@ def _learn(
         picks_atoms=atoms,
         all_atoms=not is_word(estimator.stop, "auto"),
         refine=refine,
-        by_evidence=atoms and refine is not True and _learns_a_process(estimator, task),
+        by_evidence=by_evidence or (atoms and refine is not True and _learns_a_process(estimator, task)),
+        suits=suits,
         n_outputs=y.shape[1],
         has_loss=task.loss is not None,
     )

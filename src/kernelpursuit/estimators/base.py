@@ -21,6 +21,7 @@ from kernelpursuit.estimators.automatic import (
     is_word,
     learns,
     rule_of,
+    settings_of,
     settle,
     without_held_out,
 )
@@ -41,7 +42,6 @@ from kernelpursuit.pursuit import (
     Measure,
     PursuitPath,
     Script,
-    Settings,
     Watch,
     as_fitted_loss,
     check_held_out,
@@ -164,9 +164,11 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         fitted_on = self._fitted_with(X, y, weights, None if is_word(self.stop, "auto") else as_rule(self.stop))
         extend, seed, before = None, check_seed(self.random_state), None
         if check_flag("warm_start", self.warm_start) and same_settings(getattr(self, "_fitted_on", None), fitted_on):
-            seed, before = self._seed, self._settled.learned
-            # Atoms that were learned are as many as were asked for; others are picked one after the other.
-            if before is None or before.atoms is None or same_settings(self._asked_for, self._atoms_asked_for()):
+            seed, before = self._seed, self._settled
+            # Atoms that were learned are as many as were asked for, and widths were tried with as many; other atoms are
+            # picked one after the other.
+            goes_on = not (before.candidates_are_learned or before.is_suited)
+            if goes_on or same_settings(self._asked_for, self._atoms_asked_for()):
                 extend = Script.of(self.path_)
             else:
                 before = None
@@ -194,24 +196,8 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         rule, learned = settled.rule, settled.learned
         if self.outside == "return" and isinstance(settled.dictionary, Precomputed):
             raise ValueError("outside='return' does not go with kernel='precomputed'; leave outside at 'auto'.")
-        settings = Settings(
-            dictionary=settled.dictionary,
-            gamma=settled.gamma,
-            max_atoms=settled.max_atoms,
-            selection=self.selection,
-            update=update,
-            exchange=self.exchange,
-            candidates=settled.candidates(self.candidates),
-            penalty=settled.penalty,
-            alpha=settled.alpha,
-            fit_intercept=self.fit_intercept,
-            truncate=self.truncate,
-            memory_budget=self.memory_budget,
-            seed=seed,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            loss=fitted_loss,
-            classes=classes,
+        settings = replace(
+            settings_of(self, settled, update, fitted_loss, classes, seed),
             units=seen.units,
             all_picked=ALL_LEARNED if settled.candidates_are_learned else ALL_PICKED,
             margin=MARGIN if settled.is_process and not classes and self.outside != "free" else None,
@@ -303,7 +289,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         self.alpha_ = settled.alpha
         self.penalty_ = settled.penalty
         self.kernel_ = settled.kernel
-        self.feature_scales_ = None if settled.learned is None else settled.learned.scales
+        self.feature_scales_ = settled.scales
 
     def _fitted_with(
         self, X: Any, y: np.ndarray, weights: np.ndarray | None, rule: StoppingRule | None

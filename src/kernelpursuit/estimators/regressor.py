@@ -47,8 +47,9 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel that has none of
         its own. "learn" finds one for each: for fewer than 5,000 rows under the squared loss by the evidence of a
         Gaussian process, else by gradient steps on the leave-one-out error of samples, on which atoms are picked too.
-        It is for one kernel of `x - c` (else it is "scale"), the defaults of `selection`, `update`, `exchange` and
-        `candidates`, and `penalty` "auto" or "ridge". More than 1,000 features have one in common.
+        It is for one kernel of `x - c` (else it is "scale"). With another `selection`, `update`, `exchange`,
+        `candidates` or `penalty`, as the presets have, scales and penalty are learned, and the loop picks its own
+        atoms at the training rows. More than 1,000 features have one in common.
         "scale" is `1 / (n_features * X.var())`, so standardise X first where features differ in unit.
     max_atoms : int or "auto", default="auto"
         Most steps on the path, of one atom each; "auto" is 512 where atoms are learned, and else 200.

@@ -15,6 +15,7 @@ refine         atoms moved
 order          in which order they are picked with all rows in view
 plan, cost     how much each stage looks at, and about how long it takes
 wide           one scale for all of many features
+suit           width and penalty for another loop than the default one
 stages         all of it in turn
 """
 
@@ -23,6 +24,7 @@ from kernelpursuit.learning.observations import Observations, observe
 from kernelpursuit.learning.plan import Plan, make_plan
 from kernelpursuit.learning.sample import Distinct
 from kernelpursuit.learning.stages import Learned, learn, learn_wide
+from kernelpursuit.learning.suit import Trial, common_scale, suit
 from kernelpursuit.learning.wide import is_wide
 
 __all__ = [
@@ -31,9 +33,12 @@ __all__ = [
     "Observations",
     "Plan",
     "Task",
+    "Trial",
+    "common_scale",
     "is_wide",
     "learn",
     "learn_wide",
     "make_plan",
     "observe",
+    "suit",
 ]

@@ -29,13 +29,15 @@ FAST_FEATURES, FAST_ATOMS = 3, 256
 CLASSICAL_ATOMS, CLASSICAL_CANDIDATES = 200, 10_000
 # Steps that a loop over rows commonly takes, for the root of their number.
 LIKELY_STEPS = 4.0
+# Rows of a trial with the loop, and how many trials there commonly are.
+TRIAL_ROWS, LIKELY_TRIALS = 1500, 7
 # Rounds of refinement after which it commonly ends.
 LIKELY_ROUNDS = 2
 # Fits with an atom at every row of a small sample that starts are compared by: rows, at least and at most, and fits.
 FEWEST_ROWS, MOST_ROWS, N_STARTS = 200, 400, 20
 # Parts of a fit, by the names under which they are shown.
 STARTS, SCALES_PART, KERNEL, WIDTHS_PART, ATOMS = "starts", "scales", "kernel", "widths", "atoms"
-SIMPLE, REFINING, ORDER = "simple models", "refining", "order"
+SIMPLE, REFINING, ORDER, SUITED = "simple models", "refining", "order", "width for this loop"
 # Fewer rows than this are not refined for: they have been measured to gain nothing.
 REFINED_FROM = 5000
 
@@ -125,6 +127,7 @@ class Plan:
     n_rows, n_features   of the data
     n_kernels    kernels to choose from, the first of those that are offered; none where scales are given
     max_atoms    most atoms that were asked for
+    suits        whether width and penalty are tried with the loop
     """
 
     scales: ScalesPlan | None
@@ -138,6 +141,7 @@ class Plan:
     n_features: int
     n_kernels: int
     max_atoms: int = 512
+    suits: bool = False
     n_outputs: int = 1
     has_loss: bool = False
 
@@ -173,11 +177,16 @@ class Plan:
             few, more = min(self.evidence.n_first, n), min(self.evidence.n_rows, n)
             search = self.n_kernels * speed.evidence(self.evidence.n_steps, few, d)
             search += speed.evidence(self.evidence.n_last_steps, more, d) if more > few else 0.0
+            parts = {STARTS: parts[STARTS], SCALES_PART: search}
+        if self.evidence is not None and self.atoms is not None:
             loop = speed.loop(LIKELY_STEPS * n**0.5, n, min(n, self.evidence.n_candidates))
-            return {STARTS: parts[STARTS], SCALES_PART: search, ALL_ROWS: loop}
+            return {**parts, ALL_ROWS: loop}
         if self.atoms is None:
             # What is left is a loop for each class, over a classical dictionary.
             alone = Speed(1, self.has_loss, speed.operations)
+            if self.suits:
+                size = min(n, TRIAL_ROWS)
+                parts[SUITED] = LIKELY_TRIALS * alone.loop(min(CLASSICAL_ATOMS, self.max_atoms), size, size)
             loop = alone.loop(CLASSICAL_ATOMS, n, min(n, CLASSICAL_CANDIDATES))
             return {**parts, ALL_ROWS: self.n_outputs * loop}
         if self.refine is None and self.n_held_back:
@@ -223,14 +232,16 @@ def make_plan(
     refine: bool | str,
     all_atoms: bool = False,
     by_evidence: bool = False,
+    suits: bool = False,
     n_outputs: int = 1,
     has_loss: bool = False,
 ) -> Plan:
     """Decide what is looked at; `refine` "auto" is where it has been measured to pay.
 
     `all_atoms` says that as many are wanted as `max_atoms` allows, whatever they are good for. `by_evidence` says that
-    scales may be those of a Gaussian process, as they are for rows too few to be refined for. What is looked at does
-    not depend on the number of outputs, or on whether there is another loss than the squared one; the time does.
+    scales may be those of a Gaussian process, as they are where no atoms are picked, or rows are too few to refine
+    them. `suits` says that width and penalty are then tried with the loop. What is looked at does not depend on the
+    number of outputs, or on whether there is another loss than the squared one; the time does.
     """
     n_held_back = min(int(HELD_BACK * n_rows), MOST_HELD_BACK)
     scales = ScalesPlan()
@@ -247,7 +258,7 @@ def make_plan(
     wants_all = atoms is not None and atoms.n_atoms > n_rows - n_held_back
     return Plan(
         scales=scales if n_kernels else None,
-        evidence=EvidencePlan() if by_evidence and n_kernels and n_rows < REFINED_FROM else None,
+        evidence=EvidencePlan() if by_evidence and n_kernels and (n_rows < REFINED_FROM or not picks_atoms) else None,
         widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM))),
         atoms=atoms,
         refine=RefinePlan() if picks_atoms and refines else None,
@@ -257,6 +268,7 @@ def make_plan(
         n_features=n_features,
         n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 2),
         max_atoms=max_atoms,
+        suits=suits,
         n_outputs=n_outputs,
         has_loss=has_loss,
     )
