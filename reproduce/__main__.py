@@ -41,6 +41,7 @@ def _reproduce(shown: Sequence[Config], options: argparse.Namespace) -> int:
         problems |= run.run(wanted, options.jobs)
     for config in configs:
         _record(config, options.out, problems)
+    results.judge_again(options.out)
     # A run may be shown by several figures, named or not.
     for name in (name for name in names() if named(name).runs in runs):
         draw(named(name), options.out)
@@ -50,9 +51,9 @@ def _reproduce(shown: Sequence[Config], options: argparse.Namespace) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m reproduce", description="Make the papers' tables and figures again.")
+    parser = argparse.ArgumentParser("python -m reproduce", description="Reproduce the papers' tables and figures.")
     parser.add_argument("names", nargs="*", help="tables and figures, such as nair-table-2; all by default")
-    parser.add_argument("--full", action="store_true", help="with the papers' own number of repetitions")
+    parser.add_argument("--full", action="store_true", help="the papers' own number of repetitions, or more")
     parser.add_argument("--at-most", type=_count, metavar="N", help="at most N repetitions of anything")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--variants", action="store_true", help="run the other readings of the papers instead")
@@ -89,6 +90,7 @@ def _record(config: Config, folder: Path, problems: dict[str, str]) -> None:
     measured = run.done(run.tasks(config, full=True))
     tables = results.tables_of(config)
     results.update(results.Cell, tables, results.cells_of(config, measured), folder)
+    results.update(results.Blocks, tables, results.blocks_of(config, measured), folder)
     results.update(results.PValue, tables, results.p_values_of(config, measured), folder)
     results.update(results.Time, [config.name], results.times_of(config, measured), folder)
 

@@ -20,6 +20,10 @@ from reproduce.experiment import Measured
 
 PUBLISHED = Path(__file__).parent / "published"
 REPRODUCED, BETTER, NOT_REPRODUCED = "reproduced", "better", "not reproduced"
+# Our own systems, and what the papers compare them with: support vector machines, the lasso, k-means networks.
+OWN, COMPARATOR = "own", "comparator"
+# What differs by more than this fraction of the printed number is another quantity, and not a better one.
+FAR = 0.5
 # A value is neither better nor worse than another, only near it or not.
 JUDGED = ("error", "size", "value")
 # Words of a row or column that say what is measured; the others say of which method.
@@ -40,6 +44,7 @@ class Published:
     total: int | None
     unit: str
     half_digit: float
+    system: str
 
     @property
     def value(self) -> float:
@@ -88,6 +93,7 @@ def _published(line: Mapping[str, str]) -> Published:
         total=int(line["total"]) if line["total"] else None,
         unit=line["unit"],
         half_digit=0.5 * 10.0**-digits,
+        system=line["system"],
     )
 
 
@@ -117,20 +123,32 @@ def judge(found: Mapping[str, Mapping[tuple[str, str], Sequence[float]]]) -> lis
 def with_verdicts(cells: Iterable[Cell]) -> list[Cell]:
     """The cells of one run with the verdicts that follow from their numbers.
 
-    Smaller is better only where it is not paid for: not where another number of the same row and method, an error or
-    a size, is worse.
+    A smaller number is better only if it is the same model's: by no more than `FAR`, and where all other numbers of the
+    same row and method are reproduced or better too.
     """
     alone = [(cell, _alone(cell)) for cell in cells]
-    worse = {_method(cell) for cell, verdict in alone if verdict == NOT_REPRODUCED}
+    missed = {_method(cell) for cell, verdict in alone if verdict == NOT_REPRODUCED}
     return [
-        replace(cell, verdict=NOT_REPRODUCED if verdict == BETTER and _method(cell) in worse else verdict)
+        replace(cell, verdict=NOT_REPRODUCED if verdict == BETTER and _method(cell) in missed else verdict)
         for cell, verdict in alone
     ]
+
+
+def reproduced_blocks(number: Published, measured: Sequence[float]) -> tuple[int, int]:
+    """In how many blocks of the paper's own number of repetitions the number is reproduced, and of how many."""
+    size = number.repetitions
+    blocks = [measured[start : start + size] for start in range(0, len(measured) - size + 1, size)]
+    return sum(_alone(_measured(number, block)) == REPRODUCED for block in blocks), len(blocks)
 
 
 def number_of(cell: Cell) -> Published:
     """The published number of a cell."""
     return next(one for one in published()[cell.table] if (one.row, one.column) == (cell.row, cell.column))
+
+
+def allowed(cell: Cell) -> float:
+    """The largest difference that counts as reproduced."""
+    return float(2 * np.hypot(cell.published_se, cell.ours_se)) + number_of(cell).half_digit
 
 
 def _method(cell: Cell) -> frozenset[str]:
@@ -142,10 +160,10 @@ def _alone(cell: Cell) -> str:
     """The verdict on a cell, whatever stands beside it."""
     number = number_of(cell)
     difference = cell.ours - number.value
-    allowed = 2 * np.hypot(cell.published_se, cell.ours_se) + number.half_digit
-    if abs(difference) <= allowed:
+    if abs(difference) <= allowed(cell):
         return REPRODUCED
-    return BETTER if difference < 0 and number.kind != "value" else NOT_REPRODUCED
+    near = -FAR * abs(number.value) <= difference < 0
+    return BETTER if near and number.kind != "value" else NOT_REPRODUCED
 
 
 def _measured(number: Published, measured: Sequence[float]) -> Cell:

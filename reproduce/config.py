@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from reproduce.cells import COMPARATOR, OWN
 from reproduce.data import known
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -52,11 +53,20 @@ class Reason:
         return fnmatchcase(f"{row} | {column}", self.cells)
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen with the published numbers in view: how many settings, and of which systems."""
+
+    what: str
+    values: int
+    system: str = OWN
+
+
 CAUSES = {
-    "paper": "a slip in the paper",
+    "paper": "a slip in the paper, we infer",
     "ambiguity": "the paper does not say",
     "data": "other data",
-    "ours": "ours",
+    "ours": "on our side",
 }
 
 
@@ -74,6 +84,7 @@ class Config:
     variants: Mapping[str, Mapping[str, Any]]
     reasons: tuple[Reason, ...]
     p_values: tuple[Mapping[str, Any], ...]
+    chosen: tuple[Choice, ...] = ()
 
     @property
     def paper(self) -> str:
@@ -93,14 +104,20 @@ class Config:
 
 FIELDS = {
     "title", "protocol", "experiment", "figure", "runs", "data", "repetitions", "settings", "parts", "variants",
-    "reasons", "p_values",
+    "reasons", "p_values", "chosen",
 }  # fmt: skip
 
 
 ENTRIES = {
     "reasons": {"cells", "cause", "text"},
     "p_values": {"column", "first", "second", "test", "test_share", "sides"},
+    "chosen": {"what", "values", "system"},
 }
+
+
+def chosen_for(name: str) -> tuple[Choice, ...]:
+    """What was chosen for a table: for the run that it shows, and for itself."""
+    return tuple(dict.fromkeys([*named(named(name).runs).chosen, *named(name).chosen]))
 
 
 def named(name: str) -> Config:
@@ -160,19 +177,27 @@ def _read(path: Path) -> Config:
             variants=text.get("variants", {}),
             reasons=tuple(Reason(**reason) for reason in text.get("reasons", [])),
             p_values=tuple(text.get("p_values", [])),
+            chosen=tuple(Choice(**choice) for choice in text.get("chosen", [])),
         )
     except (KeyError, TypeError) as error:
         raise ConfigError(f"{path.name} lacks {error}.") from error
+    _check(config, path.name)
+    return config
+
+
+def _check(config: Config, name: str) -> None:
+    """Refuse what can be read and cannot be."""
     if not all(1 <= part.quick <= part.full for part in config.parts):
-        raise ConfigError(
-            f"{path.name} needs repetitions of at least 1, and no more for the quick pass than for the full."
-        )
+        raise ConfigError(f"{name} needs repetitions of at least 1, and no more for the quick pass than for the full.")
     unknown = {name for part in config.parts for name in part.data} - known().keys()
     if unknown:
-        raise ConfigError(f"{path.name} needs {', '.join(sorted(unknown))}, which datasets.toml does not have.")
+        raise ConfigError(f"{name} needs {', '.join(sorted(unknown))}, which datasets.toml does not have.")
     if not {reason.cause for reason in config.reasons} <= CAUSES.keys():
-        raise ConfigError(f"{path.name} has a cause that is none of {', '.join(CAUSES)}.")
-    return config
+        raise ConfigError(f"{name} has a cause that is none of {', '.join(CAUSES)}.")
+    for choice in config.chosen:
+        if not choice.what or choice.values < 1 or choice.system not in (OWN, COMPARATOR):
+            what = "it says what, how many values, and of which system, own or comparator"
+            raise ConfigError(f"{name} has a slip in chosen: {choice}; {what}.")
 
 
 def _parts(text: Mapping[str, Any]) -> tuple[Part, ...]:

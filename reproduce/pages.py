@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from reproduce.cells import BETTER, JUDGED, NOT_REPRODUCED, REPRODUCED, Cell, number_of, published
-from reproduce.config import CAUSES, PAPERS, Config, named, names
+from reproduce.cells import BETTER, JUDGED, NOT_REPRODUCED, OWN, REPRODUCED, Cell, number_of, published
+from reproduce.config import CAUSES, PAPERS, Choice, Config, chosen_for, named, names
 from reproduce.data import known
+from reproduce.front import front
 from reproduce.growth import series
-from reproduce.results import FOLDER, PValue, Time, VariantCount, counts, read, reason_for
+from reproduce.markdown import anchor, called, listed, span, table
+from reproduce.results import FOLDER, Blocks, PValue, Time, VariantCount, read, reason_for
+from reproduce.strength import is_wide, own, strength
 
 MARKS = {REPRODUCED: "", BETTER: " ▾", NOT_REPRODUCED: " ✗"}
+WIDE = " ≈"
 LEGEND = (
-    "published / ours (difference in published standard errors, where below 1,000); ▾ better, ✗ not reproduced. "
-    "Verdicts go by the standard errors of both."
+    "published / ours (difference in published standard errors, where below 1,000); ▾ better, ✗ not reproduced, "
+    "≈ reproduced with a tolerance of more than half of the printed number. Verdicts go by the standard errors of both."
 )
 MADE = "<!-- Made by `python -m reproduce`; change `reproduce/` and not this page. -->\n\n"
 
@@ -40,7 +44,7 @@ fetched from OpenML where that has it, and must then hold the same values.
 def write(folder: Path = FOLDER) -> None:
     """Write all pages."""
     cells = read(Cell, folder)
-    _write(folder / "index.md", _index(cells))
+    _write(folder / "index.md", front(cells))
     for paper in PAPERS:
         _write(folder / f"{paper}.md", _paper(paper, cells, folder))
     _write(folder / "times.md", _times(folder))
@@ -52,50 +56,21 @@ def _write(path: Path, text: str) -> None:
     path.write_text(MADE + text.rstrip() + "\n")
 
 
-def _index(cells: Sequence[Cell]) -> str:
-    found = counts(cells)
-    right = found[REPRODUCED] + found[BETTER]
-    lines = [
-        ["Table or figure", "what it shows", "cells", REPRODUCED, BETTER, NOT_REPRODUCED],
-        *(_index_line(named(name), cells) for name in names()),
-        ["**all**", "", *(f"**{n}**" for n in (len(cells), *found.values()))],
-    ]
-    text = (Path(__file__).parent / "index.md").read_text()
-    headline = (
-        f"Of {len(cells)} cells, {right} ({100 * right / max(len(cells), 1):.1f} %) are reproduced or better: "
-        f"{found[REPRODUCED]} reproduced, {found[BETTER]} better, {found[NOT_REPRODUCED]} not. "
-        f"{_fewer(cells)} cells are of fewer repetitions than the paper's, which widens what counts as reproduced; "
-        "the pages say how many."
-    )
-    return text.replace("{headline}", headline).replace("{tables}", _table(lines))
-
-
-def _fewer(cells: Sequence[Cell]) -> int:
-    return sum(cell.repetitions < number_of(cell).repetitions for cell in cells)
-
-
-def _index_line(config: Config, cells: Sequence[Cell]) -> list[str]:
-    found = counts(cell for cell in cells if cell.table == config.name)
-    total = sum(found.values())
-    numbers = [str(n) if total else "" for n in (total, *found.values())]
-    return [f"[{_called(config.name)}]({config.paper}.md#{_anchor(config.name)})", config.title, *numbers]
-
-
 def _paper(paper: str, cells: Sequence[Cell], folder: Path) -> str:
     parts = [f"# {PAPERS[paper]}\n\n{LEGEND} [What that means](index.md#verdicts).\n"]
     for name in (name for name in names() if name.split("-")[0] == paper):
         config = named(name)
-        own = [cell for cell in cells if cell.table == name]
-        parts.append(f"## {_called(name)}\n\n{config.title}. `python -m reproduce {name}`")
+        shown = [cell for cell in cells if cell.table == name]
+        parts.append(f"## {called(name)}\n\n{config.title}. `python -m reproduce {name}`")
         if config.protocol:
             parts.append(config.protocol)
         elif config.runs != name:
-            parts.append(f"From the runs of [{_called(config.runs)}](#{_anchor(config.runs)}).")
+            parts.append(f"From the runs of [{called(config.runs)}](#{anchor(config.runs)}).")
         if config.figure:
             parts.append(f"![{config.title}.](images/{name}.svg)")
-        if own:
-            parts += [_cells(own), _repetitions(own), _quoted(name)]
-        parts += [_p_values(name, folder), _variants(config, folder), _reasons(own)]
+        if shown:
+            parts += [_cells(shown), _repetitions(shown), _strength(name, shown), _blocks(name, folder), _quoted(name)]
+        parts += [_p_values(name, folder), _variants(config, folder), _reasons(shown)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -107,13 +82,17 @@ def _cells(cells: Sequence[Cell]) -> str:
     lines = [["", *columns]]
     for row in rows:
         lines.append([row, *(_shown(by_place[row, column]) if (row, column) in by_place else "" for column in columns)])
-    return _table(lines)
+    return table(lines)
 
 
 def _shown(cell: Cell) -> str:
     digits = round(-math.log10(2 * number_of(cell).half_digit))
     ours = f"{cell.ours:.{max(digits, 1 if cell.ours % 1 else 0)}f}"
-    return f"{cell.published} / {ours}{_distance(cell)}{MARKS[cell.verdict]}"
+    return f"{cell.published} / {ours}{_distance(cell)}{_mark(cell)}"
+
+
+def _mark(cell: Cell) -> str:
+    return WIDE if cell.verdict == REPRODUCED and is_wide(cell) else MARKS[cell.verdict]
 
 
 def _distance(cell: Cell) -> str:
@@ -125,54 +104,84 @@ def _distance(cell: Cell) -> str:
 
 
 def _repetitions(cells: Sequence[Cell]) -> str:
-    ours = sorted({cell.repetitions for cell in cells})
+    ours = [cell.repetitions for cell in cells]
     printed = {cell.repetitions for cell in published()[cells[0].table] if cell.kind in JUDGED}
-    return f"Repetitions: ours {' to '.join(map(str, sorted({ours[0], ours[-1]})))}, the paper's {_listed(printed)}."
+    return f"Repetitions: ours {span((min(ours), max(ours)))}, the paper's {listed(printed)}."
 
 
-def _quoted(table: str) -> str:
-    quoted = [cell for cell in published()[table] if cell.kind == "quoted"]
+def _strength(name: str, cells: Sequence[Cell]) -> str:
+    """What the table can tell of our own systems, and what was chosen with its numbers in view."""
+    found = strength(name, cells)
+    reproduced = sum(cell.verdict == REPRODUCED for cell in own(cells))
+    chosen = "; ".join(map(_choice, chosen_for(name)))
+    return (
+        f"[Strength](index.md#how-strong-each-table-is): **{found.word}**. Tolerance of our own cells, "
+        f"relative to the printed number: median {100 * found.median:.0f} %, largest {100 * found.largest:.0f} %. "
+        f"{found.wide_and_reproduced or 'None'} of the {reproduced} that are reproduced have more than 50 %.\n\n"
+        f"Chosen with the published numbers in view: {chosen or 'nothing'}."
+    )
+
+
+def _choice(choice: Choice) -> str:
+    of = "" if choice.system == OWN else " of the comparator"
+    count = f"{choice.values} settings" if choice.values > 1 else "1 setting" if of else ""
+    return choice.what + (f" ({count}{of})" if count else "")
+
+
+def _blocks(name: str, folder: Path) -> str:
+    found = [line for line in read(Blocks, folder) if line.table == name]
+    if not found:
+        return ""
+    shown = "; ".join(f"{line.row}, {line.column} in {line.reproduced} of {line.blocks}" for line in found)
+    return f"In blocks of as many repetitions as the paper's, reproduced: {shown}."
+
+
+def _quoted(name: str) -> str:
+    quoted = [cell for cell in published()[name] if cell.kind == "quoted"]
     if not quoted:
         return ""
     lines = [["", *dict.fromkeys(cell.column for cell in quoted)]]
     for row in dict.fromkeys(cell.row for cell in quoted):
         lines.append([row, *(cell.text for cell in quoted if cell.row == row)])
-    return f"Quoted from the paper, not run:\n\n{_table(lines)}"
+    return f"Quoted from the paper, not run:\n\n{table(lines)}"
 
 
-def _p_values(table: str, folder: Path) -> str:
-    found = [line for line in read(PValue, folder) if line.table == table]
+def _p_values(name: str, folder: Path) -> str:
+    found = [line for line in read(PValue, folder) if line.table == name]
     if not found:
         return ""
     lines = [["p-value of", "published", "ours"]]
     lines += [[f"{line.row}, {line.column}", line.published, f"{line.ours:.2f}"] for line in found]
-    return _table(lines)
+    return table(lines)
 
 
 def _variants(config: Config, folder: Path) -> str:
     found = [line for line in read(VariantCount, folder) if line.table == config.name]
     if not found:
         return ""
-    lines = [["other reading", "what it changes", "reproduced + better, of", "as chosen", "repetitions"]]
+    lines = [["other reading", "what it changes", "cells", "reproduced", "as chosen", "repetitions"]]
     for line in found:
         why = config.variants.get(line.variant, {}).get("why", "")
-        theirs, ours = (f"{line.reproduced} + {line.better}", f"{line.reproduced_as_chosen} + {line.better_as_chosen}")
-        lines.append([line.variant, why, f"{theirs} of {line.cells}", ours, str(line.repetitions)])
-    return _table(lines)
+        numbers = (line.cells, line.reproduced, line.reproduced_as_chosen, line.repetitions)
+        lines.append([line.variant, why, *map(str, numbers)])
+    return table(lines)
 
 
 def _reasons(cells: Sequence[Cell]) -> str:
-    """Why cells are not reproduced, each reason once."""
+    """Why cells are better or not reproduced, each reason once."""
+    found = {"Better": BETTER, "Not reproduced": NOT_REPRODUCED}
+    lists = [(title, _listed_reasons([cell for cell in cells if cell.verdict == of])) for title, of in found.items()]
+    return "\n\n".join(f"{title}:\n\n{text}" for title, text in lists if text)
+
+
+def _listed_reasons(cells: Sequence[Cell]) -> str:
     by_reason: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
-        if cell.verdict == NOT_REPRODUCED:
-            reason = reason_for(cell)
-            key = (CAUSES[reason.cause], reason.text.strip()) if reason else ("not yet known", "")
-            by_reason.setdefault(key, []).append(f"{cell.row}, {cell.column}")
-    if not by_reason:
-        return ""
-    return "Not reproduced:\n\n" + "\n".join(
-        f"- {'; '.join(places)}. **{cause[0].upper()}{cause[1:]}.** {text}"
+        reason = reason_for(cell)
+        key = (CAUSES[reason.cause], reason.text.strip()) if reason else ("why is not known", "")
+        by_reason.setdefault(key, []).append(f"{cell.row}, {cell.column}")
+    return "\n".join(
+        f"- {'; '.join(places)}. **{cause[0].upper()}{cause[1:]}.** {text}".rstrip()
         for (cause, text), places in by_reason.items()
     )
 
@@ -183,16 +192,16 @@ def _times(folder: Path) -> str:
     for one in found:
         lines.append(
             [
-                _called(one.table),
+                called(one.table),
                 one.method,
-                _listed(one.rows),
+                listed(one.rows),
                 ", ".join(f"{value:g}" for value in one.published),
                 ", ".join(f"{value:.2g}" for value in one.ours),
                 _power(one.published_power),
                 _power(one.our_power),
             ]
         )
-    return TIMES + _table(lines)
+    return TIMES + table(lines)
 
 
 def _power(value: float | None) -> str:
@@ -204,28 +213,6 @@ def _data() -> str:
     for name, about in known().items():
         rows = str(about.get("rows", f"{about.get('splits')} splits"))
         features = str(about.get("features", f"{about.get('train')} + {about.get('test')}"))
-        lines.append(
-            [name, rows, features, about.get("openml", ""), f"`{about['file']}`", f"`{about['sha256'][:12]}…`"]
-        )
-    return DATA + _table(lines)
-
-
-def _table(lines: Sequence[Sequence[str]]) -> str:
-    head, *rest = lines
-    return "\n".join(
-        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |"
-        for line in (head, ["---"] * len(head), *rest)
-    )
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(f"{number:,}" for number in sorted(numbers))
-
-
-def _called(name: str) -> str:
-    paper, kind, number = name.split("-")
-    return f"{'KMP' if paper == 'kmp' else paper.capitalize()}, {kind} {number}"
-
-
-def _anchor(name: str) -> str:
-    return _called(name).lower().replace(",", "").replace(" ", "-")
+        where = [about.get("openml", ""), f"`{about['file']}`", f"`{about['sha256'][:12]}…`"]
+        lines.append([name, about["source"], rows, features, *where])
+    return DATA + table(lines)

@@ -16,7 +16,18 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import stats
 
-from reproduce.cells import BETTER, NOT_REPRODUCED, REPRODUCED, Cell, judge, published, values
+from reproduce.cells import (
+    BETTER,
+    JUDGED,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    Cell,
+    judge,
+    published,
+    reproduced_blocks,
+    values,
+    with_verdicts,
+)
 from reproduce.config import Config, named, names
 from reproduce.experiment import Measured
 
@@ -43,10 +54,19 @@ class VariantCount:
     variant: str
     cells: int
     reproduced: int
-    better: int
     reproduced_as_chosen: int
-    better_as_chosen: int
     repetitions: int
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """In how many blocks of the paper's own number of repetitions a cell is reproduced."""
+
+    table: str
+    row: str
+    column: str
+    reproduced: int
+    blocks: int
 
 
 @dataclass(frozen=True)
@@ -59,8 +79,14 @@ class Time:
     ours: float
 
 
-Line = TypeVar("Line", Cell, PValue, VariantCount, Time)
-FILES: dict[type, str] = {Cell: "cells.csv", PValue: "p-values.csv", VariantCount: "variants.csv", Time: "times.csv"}
+Line = TypeVar("Line", Cell, PValue, VariantCount, Blocks, Time)
+FILES: dict[type, str] = {
+    Cell: "cells.csv",
+    PValue: "p-values.csv",
+    VariantCount: "variants.csv",
+    Blocks: "blocks.csv",
+    Time: "times.csv",
+}
 
 
 def read(kind: type[Line], folder: Path = FOLDER) -> list[Line]:
@@ -97,6 +123,28 @@ def tables_of(config: Config) -> list[str]:
 def cells_of(config: Config, measured: Sequence[Measured]) -> list[Cell]:
     """The cells of all tables that a run fills."""
     return judge({table: values(table, config.name, measured) for table in tables_of(config)})
+
+
+def judge_again(folder: Path = FOLDER) -> None:
+    """Derive the verdicts of all cells anew from their numbers, so that a change of the rule needs no run."""
+    by_run: dict[str, list[Cell]] = defaultdict(list)
+    for cell in read(Cell, folder):
+        by_run[named(cell.table).runs].append(cell)
+    judged = [cell for cells in by_run.values() for cell in with_verdicts(cells)]
+    update(Cell, published(), judged, folder)
+
+
+def blocks_of(config: Config, measured: Sequence[Measured]) -> list[Blocks]:
+    """How verdicts vary over blocks of the paper's own number of repetitions, where ours are twice as many or more."""
+    found = []
+    for table in tables_of(config):
+        measured_values = values(table, config.name, measured)
+        for number in published()[table]:
+            ours = measured_values.get((number.row, number.column), [])
+            # One repetition alone has no deviation to judge by.
+            if number.kind in JUDGED and len(ours) >= 2 * number.repetitions > 2:
+                found.append(Blocks(table, number.row, number.column, *reproduced_blocks(number, ours)))
+    return found
 
 
 def p_values_of(config: Config, measured: Sequence[Measured]) -> list[PValue]:
@@ -144,16 +192,7 @@ def variant_count(config: Config, variant: str, cells: Sequence[Cell], chosen: S
     """How a variant does on its cells, and the chosen reading on the same repetitions of them."""
     theirs, ours = counts(cells), counts(chosen)
     repetitions = min((cell.repetitions for cell in cells), default=0)
-    return VariantCount(
-        config.name,
-        variant,
-        len(cells),
-        theirs[REPRODUCED],
-        theirs[BETTER],
-        ours[REPRODUCED],
-        ours[BETTER],
-        repetitions,
-    )
+    return VariantCount(config.name, variant, len(cells), theirs[REPRODUCED], ours[REPRODUCED], repetitions)
 
 
 def counts(cells: Iterable[Cell]) -> Mapping[str, int]:

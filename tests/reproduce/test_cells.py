@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from reproduce import cells
-from reproduce.cells import BETTER, NOT_REPRODUCED, REPRODUCED, Published, judge
+from reproduce.cells import BETTER, NOT_REPRODUCED, OWN, REPRODUCED, Published, judge, reproduced_blocks
 from reproduce.experiment import Measured
 
 
 def number(
     row="a", column="M error", kind="error", text="1.0", deviation=None, repetitions=4, total=None, unit="", half=0.05
 ):
-    return Published("kmp-table-9", row, column, kind, text, deviation, repetitions, total, unit, half)
+    return Published("kmp-table-9", row, column, kind, text, deviation, repetitions, total, unit, half, OWN)
 
 
 @pytest.fixture
@@ -71,28 +71,39 @@ class TestVerdict:
     def test_a_value_is_never_better(self, table):
         assert one(table, number(kind="value", deviation=0.0), [0.1, 0.1]).verdict == NOT_REPRODUCED
 
-    @pytest.mark.parametrize(("error", "verdict"), [(1.0, BETTER), (0.1, BETTER), (9.0, NOT_REPRODUCED)])
+    @pytest.mark.parametrize(("error", "verdict"), [(1.0, BETTER), (0.6, BETTER), (9.0, NOT_REPRODUCED)])
     def test_a_smaller_size_is_better_only_where_the_error_is_no_worse(self, table, error, verdict):
         numbers = [number(), number(column="M n", kind="size", text="50")]
-        found = table(numbers, {("a", "M error"): [error] * 2, ("a", "M n"): [10, 10]})
+        found = table(numbers, {("a", "M error"): [error] * 2, ("a", "M n"): [30, 30]})
         assert found[1].verdict == verdict
 
     def test_the_error_of_another_method_does_not_count(self, table):
         numbers = [number(column="other error"), number(column="M n", kind="size", text="50")]
-        found = table(numbers, {("a", "other error"): [9.0] * 2, ("a", "M n"): [10, 10]})
+        found = table(numbers, {("a", "other error"): [9.0] * 2, ("a", "M n"): [30, 30]})
         assert found[1].verdict == BETTER
 
-    def test_a_lower_error_is_better_only_where_the_size_is_no_larger(self, table):
+    @pytest.mark.parametrize(("size", "verdict"), [(26, BETTER), (25, BETTER), (24.9, NOT_REPRODUCED)])
+    def test_what_is_smaller_by_more_than_half_is_not_better(self, table, size, verdict):
+        assert one(table, number(column="M n", kind="size", text="50"), [size] * 2).verdict == verdict
+        assert one(table, number(text="0.50", half=0.005), [size / 100] * 2).verdict == verdict
+
+    def test_a_wide_tolerance_reproduces_what_is_far(self, table):
+        """Half of the printed number bounds what is better, not what is within the standard errors."""
+        assert one(table, number(deviation=2.0), [0.2, 0.2, 0.2]).verdict == REPRODUCED
+
+    @pytest.mark.parametrize(
+        ("size", "verdict"), [(50, BETTER), (30, BETTER), (60, NOT_REPRODUCED), (10, NOT_REPRODUCED)]
+    )
+    def test_a_lower_error_is_better_only_beside_a_size_that_is_reproduced_or_better(self, table, size, verdict):
         numbers = [number(), number(column="M n", kind="size", text="50")]
-        for size, verdict in ((50, BETTER), (10, BETTER), (60, NOT_REPRODUCED)):
-            found = table(numbers, {("a", "M error"): [0.1, 0.1], ("a", "M n"): [size, size]})
-            assert found[0].verdict == verdict
+        found = table(numbers, {("a", "M error"): [0.6, 0.6], ("a", "M n"): [size, size]})
+        assert found[0].verdict == verdict
 
     def test_errors_and_sizes_may_stand_in_two_tables_of_a_run(self, monkeypatch):
         error, size = number(column="M"), number(column="M", kind="size", text="50")
         both = {"kmp-table-9": (error,), "kmp-table-8": (replace(size, table="kmp-table-8"),)}
         monkeypatch.setattr(cells, "published", lambda: both)
-        found = judge({"kmp-table-9": {("a", "M"): [9.0] * 2}, "kmp-table-8": {("a", "M"): [10, 10]}})
+        found = judge({"kmp-table-9": {("a", "M"): [9.0] * 2}, "kmp-table-8": {("a", "M"): [30, 30]}})
         assert [cell.verdict for cell in found] == [NOT_REPRODUCED, NOT_REPRODUCED]
 
     def test_a_larger_size_is_not_reproduced(self, table):
@@ -103,6 +114,14 @@ class TestVerdict:
 
     def test_times_are_not_judged(self, table):
         assert table([number(kind="time")], {("a", "M error"): [1.0]}) == []
+
+
+class TestBlocks:
+    def test_each_block_of_the_papers_repetitions_is_judged_alone(self, monkeypatch):
+        printed = number(deviation=0.1, repetitions=2)
+        monkeypatch.setattr(cells, "published", lambda: {"kmp-table-9": (printed,)})
+        # Three blocks of two: at the printed number, far above it, at it again. The last value fills no block.
+        assert reproduced_blocks(printed, [0.9, 1.1, 8.9, 9.1, 1.0, 1.0, 9.0]) == (2, 3)
 
 
 class TestValues:

@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from reproduce.cells import published
-from reproduce.config import CAUSES, ConfigError, function, named, names
+from reproduce.config import CAUSES, ConfigError, chosen_for, function, named, names
 from reproduce.data import known
 
 # What the papers have: tables and figures that are made again.
@@ -53,6 +53,15 @@ class TestConfig:
             assert all(part not in config.parts for part in config.varied(variant))
 
 
+def test_a_table_that_shows_the_run_of_another_has_its_choices():
+    assert chosen_for("hagiwara-table-3") == named("hagiwara-table-2").chosen != ()
+
+
+def test_every_table_says_what_was_chosen_in_view_of_its_numbers():
+    """Zhang's two numbers are of the exact solution, for which nothing is left open."""
+    assert [name for name in published() if not chosen_for(name)] == ["zhang-figure-1"]
+
+
 class TestBadConfig:
     @pytest.fixture
     def read(self, tmp_path):
@@ -70,7 +79,7 @@ class TestBadConfig:
             named("nair-table-9")
 
     def test_an_unknown_field_is_refused(self, read):
-        with pytest.raises(ConfigError, match=r"kmp-table-1\.toml has colour; it may have data"):
+        with pytest.raises(ConfigError, match=r"kmp-table-1\.toml has colour; it may have chosen, data"):
             read('title = "a"\ncolour = "red"\n')
 
     def test_broken_toml_is_named(self, read):
@@ -92,6 +101,10 @@ class TestBadConfig:
             ('title = "a"\nexperiment = "b:c"\n[repetitions]\nquick = 0\nfull = 0\n', "needs repetitions"),
             ('title = "a"\nexperiment = "b:c"\ndata = ["bostn"]\n[repetitions]\nquick = 1\nfull = 1\n', "needs bostn"),
             ('title = "a"\nruns = "b"\n[[reasons]]\ncells = "*"\ncause = "papr"\ntext = "c"\n', "none of paper"),
+            ('title = "a"\nruns = "b"\nchosen = [{ what = "a" }]\n', "lacks .*values"),
+            ('title = "a"\nruns = "b"\nchosen = [{ what = "a", values = 0 }]\n', "a slip in chosen"),
+            ('title = "a"\nruns = "b"\nchosen = [{ what = "", values = 1 }]\n', "a slip in chosen"),
+            ('title = "a"\nruns = "b"\nchosen = [{ what = "a", values = 1, system = "SVM" }]\n', "a slip in chosen"),
         ],
     )
     def test_what_is_missing_or_wrong_is_named(self, read, text, message):
@@ -111,7 +124,14 @@ class TestBadConfig:
         with pytest.raises(ConfigError, match=r"my-table\.toml is not called after a table or figure"):
             names()
 
-    @pytest.mark.parametrize("entry", ['[[reasons]]\ncause = "paper"\nwhy = "a"', '[[p_values]]\ntest = "resampeld"'])
+    @pytest.mark.parametrize(
+        "entry",
+        [
+            '[[reasons]]\ncause = "paper"\nwhy = "a"',
+            '[[p_values]]\ntest = "resampeld"',
+            '[[chosen]]\nwhat = "a"\nvalue = 1',
+        ],
+    )
     def test_a_slip_in_an_entry_is_named(self, read, entry):
-        with pytest.raises(ConfigError, match=r"has a slip in (reasons|p_values)"):
+        with pytest.raises(ConfigError, match=r"has a slip in (reasons|p_values|chosen)"):
             read(f'title = "a"\nruns = "xu-table-1"\n{entry}\n')
