@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-floor test-sanitize lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-slow test-numpy test-floor test-sanitize lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -91,6 +91,11 @@ bench-choices: setup
 bench-battery: setup
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/battery.py
 	PYTHONPATH=. $(BIN)/python benchmarks/battery.py --write
+
+# The systems of the papers beside the default, on all data sets; takes hours, and goes on where it was stopped.
+# `python benchmarks/five_papers.py --learned` does the same with learned scales.
+bench-systems: setup
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/five_papers.py
 
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup
