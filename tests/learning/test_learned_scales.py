@@ -73,7 +73,7 @@ class TestRelevance:
         X, y = some
         X = X * [1.0, 20.0, 0.01] + [0.0, 5.0, -1.0]
         model = regressor(refine=False).fit(X, y)
-        gamma = model._atoms.kernel.gamma
+        gamma = model.model_.kept.kernel.gamma
         np.testing.assert_allclose(gamma, np.square(model.feature_scales_ / X.std(axis=0)), rtol=1e-10)
 
     def test_of_classes_too(self, two_of_eight):

@@ -105,7 +105,7 @@ class TestCopies:
         model = regressor(stop="max").fit(X, y, weights)
         k, scaled = 5, weights / weights.mean()
         small = model.at(k)
-        K = np.column_stack([np.ones(N), small._values(X, small._atoms).T])
+        K = np.column_stack([np.ones(N), small.model_.values(X, small.model_.kept).T])
         penalty = np.zeros((k + 1, k + 1))
         penalty[1:, 1:] = N * model.alpha_ * model.kernel_(small.centers_, small.centers_)
         errors = []

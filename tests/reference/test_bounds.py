@@ -16,7 +16,7 @@ from plain import plain_regressor
 from scipy.linalg import orth
 from scipy.optimize import minimize_scalar
 
-from kernelpursuit import presets
+from kernelpursuit import KernelPursuitRegressor, presets
 from kernelpursuit.bounds import (
     certificate,
     gap_report,
@@ -553,9 +553,12 @@ def test_certificate_says_where_rounding_hides_the_norm():
     X, y = make_chirp(60)
     model = fitted(X, y, gamma=1.0, alpha=1e-3)
     sound = certificate(model.at(5), X, y)
-    broken = model.at(6)
-    broken.center_indices_ = np.array([0, 1, 2, 3, 4, 5])
-    broken.centers_, broken.coef_ = X[:6], 1e9 * np.array([1.0, -5.0, 10.0, -10.0, 5.0, -1.0])
+
+    class Broken(KernelPursuitRegressor):
+        center_indices_, centers_ = np.arange(6), X[:6]
+        coef_ = 1e9 * np.array([1.0, -5.0, 10.0, -10.0, 5.0, -1.0])
+
+    broken = Broken(**model.get_params()).fit(X, y)
     assert sound.rounding < 1e-10
     assert certificate(broken, X, y).rounding > 1.0
 
@@ -639,7 +642,8 @@ def test_a_kernel_that_is_not_mercer_is_refused():
     X, y = make_chirp(40)
     model = fitted(X, y, max_atoms=3)
     # Which no fit with this penalty would have taken.
-    model._settled = replace(model._settled, dictionary=KernelAtoms("sigmoid"))
+    settled = replace(model._state.settled, dictionary=KernelAtoms("sigmoid"))
+    model._state = replace(model._state, settled=settled)
     with pytest.raises(ValueError, match="Mercer"):
         certificate(model, X, y)
 

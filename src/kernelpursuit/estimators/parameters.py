@@ -11,10 +11,10 @@ from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.engine import resolve_budget
 from kernelpursuit.estimators.automatic import check_trend, chosen_rule, is_word
 from kernelpursuit.estimators.checks import check_seed
-from kernelpursuit.estimators.outside import OPTIONS
 from kernelpursuit.kernels import BY_NAME as KERNELS
 from kernelpursuit.losses import BY_NAME as LOSSES
 from kernelpursuit.losses import Loss
+from kernelpursuit.model.outside import OPTIONS
 from kernelpursuit.pursuit import Settings, as_fitted_loss, resolve_threads
 from kernelpursuit.pursuit.penalty import NAMES as PENALTIES
 from kernelpursuit.pursuit.problem import check_truncate

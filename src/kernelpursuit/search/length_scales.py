@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import ByName, check_option, check_verbose
 from kernelpursuit.dictionary import Dictionary
-from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size
+from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size, unshare
 from kernelpursuit.engine import resolve_budget
 from kernelpursuit.engine.engine import FLOAT64_UP_TO
 from kernelpursuit.estimators.automatic import chosen_rule, given_dictionary, is_word, most_atoms
@@ -22,7 +22,6 @@ from kernelpursuit.pursuit import check_weights
 from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
 from kernelpursuit.search.criterion import SCORE_AT, Judged, resolve_judge
 from kernelpursuit.search.grid import auto_gammas, check_values
-from kernelpursuit.search.ordinary import make_ordinary
 from kernelpursuit.search.progress import SearchProgress
 from kernelpursuit.search.table import Table
 
@@ -190,7 +189,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = {name: float(table.columns[name][table.best]) for name in names}
         if rule.takes_rows_away:
             best = clone(base).set_params(**self.best_params_, **seed).fit(X, y, sample_weight=sample_weight)
-            best = make_ordinary(best, {name: base.random_state for name in seed})
+            best = best.said_to_be_fitted_with({name: base.random_state for name in seed}, unshare)
         self.best_estimator_ = best
         self.results_ = table.columns
         self.best_index_ = table.best
@@ -221,7 +220,8 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         finally:
             progress.close()
         table.finish(rule)
-        return table, make_ordinary(best, before)
+        # The best is an ordinary model, that knows nothing of shared distances.
+        return table, best.said_to_be_fitted_with(before, unshare)
 
     def _check_estimator(self) -> tuple[BaseKernelPursuit, Dictionary]:
         """The estimator and its dictionary, both of kinds that a search can vary."""
