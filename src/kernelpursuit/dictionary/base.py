@@ -76,6 +76,15 @@ class Dictionary(ABC):
         """Return this dictionary without what it keeps of the training data beside its atoms."""
         return self
 
+    def state(self) -> dict[str, Any]:
+        """What this dictionary is made of, by name: arrays, numbers, kernels and dictionaries, for `from_state`."""
+        raise ValueError(f"{self!r} is made of functions, which cannot be written down as arrays.")
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Dictionary:
+        """Return the dictionary that `state` describes."""
+        raise ValueError(f"{cls.__name__} cannot be made from arrays.")
+
     def repeated(self) -> np.ndarray:
         """Which atoms are the same function as an earlier one, as far as that is easy to see."""
         return np.zeros(self.n_atoms, dtype=bool)

@@ -99,6 +99,24 @@ class KernelAtoms(Dictionary):
         atoms.training_rows = training_rows
         return atoms
 
+    def state(self) -> dict[str, Any]:
+        """Kernel, centres and factors, and where the embedding has its origin."""
+        return {
+            "kernel": self.kernel,
+            "centers": self._centers,
+            "factors": self._factors,
+            "origin": self._origin,
+            "training_rows": self.training_rows,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> KernelAtoms:
+        """Return the atoms that `state` describes."""
+        centers = state["centers"]
+        return cls(state["kernel"], centers)._with(
+            state["kernel"], centers, state["factors"], state["origin"], state["training_rows"]
+        )
+
     def take(self, atoms: np.ndarray) -> KernelAtoms:
         """Return the atoms at these centres; the centres are copied."""
         taken = None if self.training_rows is None else self.training_rows[atoms]

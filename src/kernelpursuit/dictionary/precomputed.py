@@ -73,6 +73,23 @@ class Precomputed(Dictionary):
         freed._matrix = None
         return freed
 
+    def state(self) -> dict[str, Any]:
+        """The columns' numbers; not the matrix."""
+        return {
+            "is_mercer": self._said_mercer,
+            "columns": self.columns,
+            "n_columns": self.n_columns,
+            "training_rows": self.training_rows,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Precomputed:
+        """Return the columns that `state` describes."""
+        made = cls(state["is_mercer"])
+        made.columns, made.n_columns = state["columns"], state["n_columns"]
+        made.training_rows = state["training_rows"]
+        return made
+
     def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
         """Values read from `rows`, which hold all columns, or just those of this dictionary, in its order."""
         assert self.columns is not None

@@ -86,6 +86,17 @@ class Union(Dictionary):
         taken.training_rows = _training_rows(self)[atoms]
         return taken
 
+    def state(self) -> dict[str, Any]:
+        """The parts, and the order of their atoms."""
+        return {"parts": self.parts, "order": self.order, "training_rows": self.training_rows}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Union:
+        """Return the union that `state` describes."""
+        made = cls(*state["parts"])
+        made.order, made.training_rows = state["order"], state["training_rows"]
+        return made
+
     def repeated(self) -> np.ndarray:
         """Which atoms repeat an earlier one of their part."""
         return self._in_order(np.concatenate([part.repeated() for part in self.parts]))

@@ -248,7 +248,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             self._codes(labels, loss),
             weights.rows,
             loss,
-            classes=True,
+            classes=self.classes_,
             counts=weights.counts,
             held_out=self._validation_rows(rule),
             names=getattr(self, "feature_names_in_", None),
@@ -329,7 +329,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         check_is_fitted(self)
         if not isinstance(self.model_, OneVsRestModel):
             return super().at(k, keep_path=keep_path)
-        return self._with_model(self.model_.at(k, self.classes_, keep_path=check_flag("keep_path", keep_path)))
+        return self._with_model(self.model_.at(k, keep_path=check_flag("keep_path", keep_path)))
 
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
@@ -337,7 +337,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         if not isinstance(self.model_, OneVsRestModel):
             return super().select(rule)
         refuse_validation_rows(chosen_rule(rule, has_atoms=False))
-        return self._with_model(self.model_.select(rule, self.classes_))
+        return self._with_model(self.model_.select(rule))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes: the largest names the predicted one.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -49,7 +48,7 @@ class TrainingData:
     X, y      rows, and targets or codes of classes, shape (n_rows, n_targets)
     weights   sample weights, or None
     loss      the loss that was asked for
-    classes   whether targets are codes of classes
+    classes   labels of the classes, where targets are codes of these; None for numbers
     counts    how often each row was seen, where its weight says something else
     held_out  rows, targets and weights on which the stopping rule wants the error, or None
     names     of the features, or None
@@ -61,12 +60,17 @@ class TrainingData:
     y: np.ndarray
     weights: np.ndarray | None
     loss: Loss
-    classes: bool = False
+    classes: np.ndarray | None = None
     counts: np.ndarray | None = None
     held_out: tuple[Any, Any, Any] | None = None
-    names: Sequence[str] | None = None
+    names: np.ndarray | None = None
     numbers: np.ndarray | None = None
     scales: np.ndarray | None = None
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether targets are codes of classes."""
+        return self.classes is not None
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         seen.weights,
         update=update,
         loss=loss,
-        classes=data.classes,
+        classes=data.has_codes,
         seed=seed,
         before=before,
         watch=watch,
@@ -132,10 +136,10 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     if estimator.outside == "return" and isinstance(settled.dictionary, Precomputed):
         raise ValueError("outside='return' does not go with kernel='precomputed'; leave outside at 'auto'.")
     settings = replace(
-        settings_of(estimator, settled, update, loss, data.classes, seed),
+        settings_of(estimator, settled, update, loss, data.has_codes, seed),
         units=seen.units,
         all_picked=ALL_LEARNED if settled.candidates_are_learned else ALL_PICKED,
-        margin=MARGIN if settled.is_process and not data.classes and estimator.outside != "free" else None,
+        margin=MARGIN if settled.is_process and not data.has_codes and estimator.outside != "free" else None,
     )
     outcome = run_pursuit(
         seen.X,
@@ -168,6 +172,8 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         units=seen.units,
         origin=origin_of(settled, update, loss),
         optimism=1.0 if learned is None else learned.optimism,
+        classes=data.classes,
+        feature_names=data.names,
     )
     if learned is not None or estimator.outside == "return":
         model = _with_data(model, estimator, data, seen, settled, seed)
@@ -216,9 +222,9 @@ def observed(estimator: Any, data: TrainingData, update: Update, loss: Loss | No
         data.y,
         data.weights,
         data.counts,
-        squared=loss is None and not data.classes,
-        bears_outliers=data.classes or (loss is not None and loss.is_for_outliers),
-        names=data.names,
+        squared=loss is None and not data.has_codes,
+        bears_outliers=data.has_codes or (loss is not None and loss.is_for_outliers),
+        names=None if data.names is None else data.names.tolist(),
     )
 
 
@@ -227,7 +233,7 @@ def _with_data(
 ) -> FittedModel:
     """The model with what predictions outside the rows need, and with the size of errors where atoms were learned."""
     learned = settled.learned
-    weights = without_held_out(estimator.stop, seen.y, seen.weights, seed, data.classes)
+    weights = without_held_out(estimator.stop, seen.y, seen.weights, seed, data.has_codes)
     fitted = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
     X, y = seen.X[fitted], seen.y[fitted]
     n_threads = resolve_threads(estimator.n_jobs)
@@ -237,7 +243,7 @@ def _with_data(
         if learned is not None and learned.trend is not None and is_word(estimator.trend, "auto"):
             outside = replace(outside, limits=widened_range(y))
         model = replace(model, outside=outside)
-    if learned is None or data.classes or model.measure.loss is not None:
+    if learned is None or data.has_codes or model.measure.loss is not None:
         return model
     # Weights as the loop took them, in whatever units that is.
     given = np.ones(len(y)) if weights is None else weights[fitted]

@@ -43,6 +43,7 @@ def fit_one_vs_rest(
         watch=watch,
         counts=seen.each,
     )
+    classes = np.array([False, True])
     one = type(estimator)(**_parameters(estimator, settled))
     binary = replace(
         data,
@@ -52,18 +53,20 @@ def fit_one_vs_rest(
         numbers=seen.rows,
         scales=settled.scales,
         loss=one._loss_for(2),
+        classes=classes,
     )
     labels = labels if seen.rows is None else labels[seen.rows]
-    models, classes = [], np.array([False, True])
+    models, labels_of_classes = [], data.classes
     watch.part(ALL_ROWS)
-    n_classes = len(estimator.classes_)
-    for i, label in enumerate(estimator.classes_):
+    assert labels_of_classes is not None
+    n_classes = len(labels_of_classes)
+    for i, label in enumerate(labels_of_classes):
         codes = codes_of(labels == label, classes, binary.loss)
         with watch.within(i / n_classes, (i + 1) / n_classes, f"class {i + 1} of {n_classes}"):
             model, _ = fit_model(one, replace(binary, y=codes), watch, None)
         models.append(model)
     origin = origin_of(settled, update, loss)
-    found = OneVsRestModel(tuple(models), data.X.shape[1], origin).with_reason(estimator.classes_)
+    found = OneVsRestModel(tuple(models), labels_of_classes, data.X.shape[1], origin).with_reason()
     return replace(found, reason=watch.explain(found.reason)), one.get_params(deep=False)
 
 

@@ -9,7 +9,8 @@ probabilities  classes and probabilities that agree
 arrays         a model as plain arrays and values, and back
 """
 
+from kernelpursuit.model.arrays import from_arrays, to_arrays
 from kernelpursuit.model.fitted import FittedModel
 from kernelpursuit.model.one_vs_rest import OneVsRestModel
 
-__all__ = ["FittedModel", "OneVsRestModel"]
+__all__ = ["FittedModel", "OneVsRestModel", "from_arrays", "to_arrays"]

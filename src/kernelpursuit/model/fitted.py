@@ -61,6 +61,8 @@ class FittedModel:
     outside      what predictions are outside the training rows; None for the sum as it is
     error_scale  how wrong predictions are at a row, where atoms were learned; else None
     optimism     how many times larger errors are of rows that scales were not tuned on
+    classes      labels of the classes, of a classifier; else None
+    feature_names   of the features, where the caller had some
     """
 
     path: PursuitPath
@@ -77,6 +79,8 @@ class FittedModel:
     outside: Outside | None = None
     error_scale: ErrorScale | None = None
     optimism: float = 1.0
+    classes: np.ndarray | None = None
+    feature_names: np.ndarray | None = None
 
     # -- The model that is kept ------------------------------------------------------------------------------------
 

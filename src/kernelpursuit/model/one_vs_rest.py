@@ -22,19 +22,21 @@ class OneVsRestModel:
     """Models with one score each, the largest of which names the class.
 
     models      in the order of the classes
+    classes     their labels
     n_features  features of a row
     origin      what all were fitted with
     reason      how many atoms each keeps, in words
     """
 
     models: tuple[FittedModel, ...]
+    classes: np.ndarray
     n_features: int
     origin: Origin
     reason: str = ""
 
-    def with_reason(self, labels: Any) -> OneVsRestModel:
+    def with_reason(self) -> OneVsRestModel:
         """The same, with words on how large the model of each class is."""
-        each = ", ".join(f"{label} has {one.n_atoms}" for label, one in zip(labels, self.models))
+        each = ", ".join(f"{label} has {one.n_atoms}" for label, one in zip(self.classes, self.models))
         return replace(self, reason=f"{count_atoms(self.n_atoms)} in all, each counted once: {each}")
 
     @property
@@ -93,14 +95,14 @@ class OneVsRestModel:
         """The models with their atoms evaluated in another way, by a function of their dictionary."""
         return replace(self, models=tuple(one.with_atoms(change) for one in self.models))
 
-    def at(self, k: Any, labels: Any, *, keep_path: bool = True) -> OneVsRestModel:
+    def at(self, k: Any, *, keep_path: bool = True) -> OneVsRestModel:
         """The models after the first k steps of each path."""
         models = tuple(one.at(k, keep_path=keep_path) for one in self.models)
-        return replace(self, models=models).with_reason(labels)
+        return replace(self, models=models).with_reason()
 
-    def select(self, rule: Any, labels: Any) -> OneVsRestModel:
+    def select(self, rule: Any) -> OneVsRestModel:
         """The models that a stopping rule keeps of each path."""
-        return replace(self, models=tuple(one.select(rule) for one in self.models)).with_reason(labels)
+        return replace(self, models=tuple(one.select(rule) for one in self.models)).with_reason()
 
     def all_columns(self, picked: np.ndarray) -> Any:
         """Rows with all columns of a precomputed matrix, from those that were picked; the others are not looked at."""
