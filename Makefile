@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-floor test-sanitize lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-slow test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -58,6 +58,13 @@ test-floor: $(FLOOR)/installed
 # The native tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitize: setup
 	tests/native/run_sanitized.sh
+
+# Before and after a refactoring: record a broad set of fits in FILE, and compare with it; see tests/unchanged/record.py.
+unchanged-record: setup
+	$(BIN)/python tests/unchanged/record.py $(FILE)
+
+unchanged-compare: setup
+	$(BIN)/python tests/unchanged/record.py --compare $(FILE)
 
 lint: setup
 	$(BIN)/ruff check .
