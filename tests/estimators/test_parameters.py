@@ -29,7 +29,7 @@ def _nothing_is_learned(monkeypatch):
     def learn(*_):
         raise AssertionError("learning has begun")
 
-    monkeypatch.setattr("kernelpursuit.estimators.automatic.learn", learn)
+    monkeypatch.setattr("kernelpursuit.estimators.resolve.learn", learn)
 
 
 BAD = [

@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_predict
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.dictionary import Constant, KernelAtoms
-from kernelpursuit.estimators import automatic
+from kernelpursuit.estimators import resolve
 from kernelpursuit.kernels import RBF, Matern32, Matern52
 from kernelpursuit.learning import make_plan, plan, stages
 from kernelpursuit.losses import Huber, Loss, Quantile
@@ -58,8 +58,8 @@ def learned_calls(monkeypatch):
         calls.append(kwargs)
         return learn(*args, **kwargs)
 
-    learn = automatic.learn
-    monkeypatch.setattr(automatic, "learn", counted)
+    learn = resolve.learn
+    monkeypatch.setattr(resolve, "learn", counted)
     return calls
 
 
@@ -220,13 +220,13 @@ class TestWhatIsFitted:
         model = KernelPursuitRegressor(kernel="matern52", penalty=penalty, random_state=0).fit(
             rng.normal(size=(600, 2)), rng.normal(size=600)
         )
-        assert (model._state.settled.learned.atoms is not None) == (penalty == "ridge")
+        assert (model._state.resolved.learned.atoms is not None) == (penalty == "ridge")
         assert model.n_atoms_ < (20 if penalty == "ridge" else 1)
 
     def test_rows_that_judge_are_no_centres(self):
         X, y = make_friedman1(600, noise=1.0, random_state=0)
         model = KernelPursuitRegressor(kernel="rbf", max_atoms=20, penalty="ridge", random_state=0).fit(X, y)
-        held_back = model._state.settled.learned.held_back
+        held_back = model._state.resolved.learned.held_back
         assert held_back.sum() == 120
         assert not held_back[model.center_indices_].any()
 
@@ -244,7 +244,7 @@ class TestWhatIsFitted:
     @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.ConstantModelWarning")
     @pytest.mark.parametrize("alpha", [0.0, 1e-9, 1e6])
     def test_a_given_penalty_is_that_of_the_learned_model(self, some, alpha):
-        assert regressor(alpha=alpha, refine=True).fit(*some)._state.settled.learned.alpha == alpha
+        assert regressor(alpha=alpha, refine=True).fit(*some)._state.resolved.learned.alpha == alpha
 
     def test_the_automatic_rule_may_be_asked_for_again(self, some):
         model = regressor().fit(*some)
@@ -308,10 +308,10 @@ class TestWarmStart:
     def test_another_rule_learns_nothing_anew(self, some, learned_calls):
         X, y = some
         model = regressor(warm_start=True, stop=Loo()).fit(X, y)
-        learned, path_atoms = model._state.settled.learned, model.path_.used.copy()
+        learned, path_atoms = model._state.resolved.learned, model.path_.used.copy()
         for stop in ("max", "one-se", Loo(within=0.1), "loo"):
             model.set_params(stop=stop).fit(X, y)
-            assert model._state.settled.learned is learned
+            assert model._state.resolved.learned is learned
             np.testing.assert_array_equal(model.path_.used[: len(path_atoms)], path_atoms[: len(model.path_.used)])
             fresh = regressor(stop=stop).fit(X, y)
             np.testing.assert_allclose(model.predict(X), fresh.predict(X), rtol=1e-8, atol=1e-8)

@@ -107,9 +107,9 @@ class TestQuantiles:
     def test_where_atoms_were_refined_only_rows_held_back_count(self, some):
         X, y = some
         settings = {"kernel": "rbf", "max_atoms": 6, "stop": "max", "random_state": 0}
-        assert KernelPursuitRegressor(**settings).fit(X, y)._state.settled.learned.held_back is None
+        assert KernelPursuitRegressor(**settings).fit(X, y)._state.resolved.learned.held_back is None
         model = KernelPursuitRegressor(refine=True, **settings).fit(X, y)
-        held_back = model._state.settled.learned.held_back
+        held_back = model._state.resolved.learned.held_back
         assert held_back.sum() == int(0.2 * len(X))
         assert not held_back[model.center_indices_].any()
         k = model.n_atoms_

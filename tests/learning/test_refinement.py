@@ -67,7 +67,7 @@ class TestWithFewAtoms:
         model = KernelPursuitRegressor(kernel="rbf", max_atoms=8, random_state=0).fit(X, y)
         assert not np.isclose(model.centers_, X[model.center_indices_], rtol=1e-12, atol=1e-12).all(axis=1).any()
         for part in (model, model.at(2)):
-            assert not model._state.settled.learned.held_back[part.center_indices_].any()
+            assert not model._state.resolved.learned.held_back[part.center_indices_].any()
 
     def test_auto_does_not_refine_few_rows(self, some):
         X, y = some

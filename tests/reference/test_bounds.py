@@ -641,8 +641,9 @@ def test_a_kernel_that_is_not_mercer_is_refused():
     X, y = make_chirp(40)
     model = fitted(X, y, max_atoms=3)
     # Which no fit with this penalty would have taken.
-    settled = replace(model._state.settled, dictionary=KernelAtoms("sigmoid"))
-    model._state = replace(model._state, settled=settled)
+    resolved = model._state.resolved
+    resolved = replace(resolved, loop=replace(resolved.loop, dictionary=KernelAtoms("sigmoid")))
+    model._state = replace(model._state, resolved=resolved)
     with pytest.raises(ValueError, match="Mercer"):
         certificate(model, X, y)
 

@@ -41,6 +41,10 @@ class Dictionary(ABC):
     def n_atoms(self) -> int:
         """Number of atoms."""
 
+    def count(self, X: Any) -> int:
+        """Number of atoms that it will have once it is resolved on rows `X`."""
+        return self.n_atoms
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Dictionary:
         """Return this dictionary with everything filled in that the training rows `X` decide."""
         return self

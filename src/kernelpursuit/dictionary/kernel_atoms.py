@@ -76,6 +76,10 @@ class KernelAtoms(Dictionary):
         """What multiplies gamma, one number an atom, or None for ones."""
         return self._factors
 
+    def count(self, X: Any) -> int:
+        """Number of centres: the rows, unless others are given."""
+        return X.shape[0] if self.at_training_rows else self.n_atoms
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> KernelAtoms:
         """Fill in the centres and gamma; move the origin of stationary kernels into the data."""
         if isinstance(self.kernel, CallableKernel):

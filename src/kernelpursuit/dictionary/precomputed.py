@@ -29,6 +29,10 @@ class Precomputed(Dictionary):
         self.columns: np.ndarray | None = None  # number of each atom's column in the training matrix
         self.n_columns = 0  # how many columns that matrix had
 
+    def count(self, X: Any) -> int:
+        """Number of columns."""
+        return X.shape[1]
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Precomputed:
         """Take the columns of `X` as atoms."""
         resolved = Precomputed(self._said_mercer)

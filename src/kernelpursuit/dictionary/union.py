@@ -65,6 +65,10 @@ class Union(Dictionary):
             if len(mine):
                 yield k, part, mine, places[mine] - starts[k]
 
+    def count(self, X: Any) -> int:
+        """Number of atoms of all parts."""
+        return sum(part.count(X) for part in self.parts)
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Union:
         """Resolve every part."""
         union = Union(*(part.resolve(X, gamma, weights) for part in self.parts))

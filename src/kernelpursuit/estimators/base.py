@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary
-from kernelpursuit.estimators.automatic import chosen_rule
 from kernelpursuit.estimators.checks import ROWS, one_sentence
 from kernelpursuit.estimators.fitting import FitState, TrainingData, fit_model
+from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.pursuit import Watch, check_held_out, resolve_threads
 from kernelpursuit.stopping import StoppingRule
@@ -249,7 +249,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
         assert isinstance(self.model_, FittedModel)
-        given = self._validation_rows(chosen_rule(rule, has_atoms=False))
+        given = self._validation_rows(chosen_rule(rule))
         if given is not None:
             given = check_held_out(given, self.n_features_in_, self.model_.path.n_targets)
         return self._with_model(self.model_.select(rule, given))

@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import check_flag, check_option
 from kernelpursuit.dictionary import Dictionary
-from kernelpursuit.estimators.automatic import chosen_rule, is_word
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, one_sentence
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, codes_of
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest, refuse_validation_rows
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
+from kernelpursuit.estimators.spec import chosen_rule, is_word
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.probabilities import agreeing
@@ -240,7 +240,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         loss = self._loss_for(len(self.classes_))
         if is_ovr and self.loss != "log" and loss.kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
-        rule = chosen_rule(self.stop, has_atoms=False)
+        rule = chosen_rule(self.stop)
         if is_ovr:
             refuse_validation_rows(rule)
         data = TrainingData(
@@ -336,7 +336,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         check_is_fitted(self)
         if not isinstance(self.model_, OneVsRestModel):
             return super().select(rule)
-        refuse_validation_rows(chosen_rule(rule, has_atoms=False))
+        refuse_validation_rows(chosen_rule(rule))
         return self._with_model(self.model_.select(rule))
 
     def decision_function(self, X: Any) -> np.ndarray:

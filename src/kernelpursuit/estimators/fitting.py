@@ -8,17 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kernelpursuit.dictionary import Precomputed
-from kernelpursuit.estimators.automatic import (
-    Settled,
-    is_word,
-    learns,
-    rule_of,
-    settings_of,
-    settle,
-    without_held_out,
-)
 from kernelpursuit.estimators.checks import check_seed, digest, is_plain, same_settings
+from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
+from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
 from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, observe
 from kernelpursuit.losses import Loss
@@ -30,7 +22,6 @@ from kernelpursuit.pursuit import (
     ALL_ROWS,
     Script,
     Watch,
-    as_fitted_loss,
     check_held_out,
     one_blas_thread,
     resolve_threads,
@@ -38,7 +29,6 @@ from kernelpursuit.pursuit import (
 )
 from kernelpursuit.pursuit.watch import ASKED
 from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, as_rule
-from kernelpursuit.updates import Update, as_update
 
 
 @dataclass(frozen=True)
@@ -78,21 +68,21 @@ class FitState:
     """What a fit was given and came to, for `warm_start`: two fits with the same `given` are parts of one path.
 
     given      the parameters, and a digest of the data
-    settled    what "auto" and "learn" came to
+    resolved   what "auto" and "learn" came to
     asked_for  what decides how many atoms are learned
     seed       of all that was drawn
     model      what was fitted; None where nothing can go on from it
     """
 
     given: dict[str, Any]
-    settled: Settled
+    resolved: Resolved
     asked_for: dict[str, Any]
     seed: int
     model: FittedModel | None
 
     def without_rows(self) -> FitState:
         """The parameters alone: nothing that has a number for every training row, and nothing to go on from."""
-        return replace(self, settled=replace(self.settled, learned=None), model=None)
+        return replace(self, resolved=replace(self.resolved, learned=None), model=None)
 
     def __getstate__(self) -> dict[str, Any]:
         """A pickle has nothing of the training rows, so that a fit after it starts from nothing."""
@@ -102,50 +92,35 @@ class FitState:
 
 def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState | None) -> tuple[FittedModel, FitState]:
     """Fit the model that an estimator's parameters describe; `last` is the state of an earlier fit, or None."""
-    update = as_update(estimator.update)
-    loss = as_fitted_loss(data.loss, update)
     given = fitted_with(estimator, data)
-    seed, before, extend = check_seed(estimator.random_state), None, None
     asked_for = {"max_atoms": estimator.max_atoms, "all": not is_word(estimator.stop, "auto")}
+    seed, before, extend = check_seed(estimator.random_state), None, None
     if estimator.warm_start and last is not None and last.model is not None and same_settings(last.given, given):
         seed = last.seed
         # Atoms that were learned are as many as were asked for, and widths were tried with as many; other atoms are
         # picked one after the other.
-        is_for_as_many = last.settled.candidates_are_learned or last.settled.is_suited
+        is_for_as_many = last.resolved.candidates_are_learned or last.resolved.is_suited
         if not is_for_as_many or same_settings(last.asked_for, asked_for):
-            before, extend = last.settled, Script.of(last.model.path)
+            before, extend = last.resolved, Script.of(last.model.path)
     if data.held_out is not None:
         check_held_out(data.held_out, data.X.shape[1], data.y.shape[1])
-    seen = observed(estimator, data, update, loss)
-    settled = settle(
-        estimator,
-        seen.X,
-        seen.standardised,
-        seen.weights,
-        update=update,
-        loss=loss,
-        classes=data.has_codes,
-        seed=seed,
-        before=before,
-        watch=watch,
-        counts=seen.each,
-    )
+    spec = make_spec(estimator, data, seed)
+    seen = observed(spec, data)
+    resolved = resolve(spec, seen, watch, before)
     if watch.current != ALL_ROWS:
         watch.part(ALL_ROWS)
-    learned = settled.learned
-    if estimator.outside == "return" and isinstance(settled.dictionary, Precomputed):
-        raise ValueError("outside='return' does not go with kernel='precomputed'; leave outside at 'auto'.")
+    learned, loss = resolved.learned, spec.loop.loss
     settings = replace(
-        settings_of(estimator, settled, update, loss, data.has_codes, seed),
+        resolved.loop,
         units=seen.units,
-        all_picked=ALL_LEARNED if settled.candidates_are_learned else ALL_PICKED,
-        margin=MARGIN if settled.is_process and not data.has_codes and estimator.outside != "free" else None,
+        all_picked=ALL_LEARNED if resolved.candidates_are_learned else ALL_PICKED,
+        margin=MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
     )
     outcome = run_pursuit(
         seen.X,
         seen.y,
         settings,
-        settled.rule,
+        resolved.rule,
         seen.weights,
         held_out=data.held_out,
         counts=seen.counts,
@@ -154,7 +129,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         extend=extend if learned is None or learned.script is None else learned.script,
     )
     numbers = outcome.path.used
-    if settled.candidates_are_learned:
+    if resolved.candidates_are_learned:
         assert learned is not None
         numbers = learned.rows[numbers]
     for rows in (seen.rows, data.numbers):
@@ -170,15 +145,15 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         is_dense=outcome.dense,
         limits=outcome.limits,
         units=seen.units,
-        origin=origin_of(settled, update, loss),
+        origin=origin_of(spec, resolved),
         optimism=1.0 if learned is None else learned.optimism,
         classes=data.classes,
         feature_names=data.names,
     )
-    if learned is not None or estimator.outside == "return":
-        model = _with_data(model, estimator, data, seen, settled, seed)
+    if learned is not None or spec.outside == "return":
+        model = _with_data(model, data, seen, spec, resolved)
     was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
-    if learned is not None and is_word(estimator.stop, "auto") and (seen.y != seen.y[0]).any() and not was_asked_to_end:
+    if learned is not None and spec.stops_by_auto and (seen.y != seen.y[0]).any() and not was_asked_to_end:
         warn_if_constant(
             type(estimator).__name__,
             model.path,
@@ -187,18 +162,18 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
             bears_outliers=loss is not None and loss.is_for_outliers,
         )
     # What was cut short is nothing to go on from.
-    return model, FitState(given, settled, asked_for, seed, None if watch.has_ended else model)
+    return model, FitState(given, resolved, asked_for, seed, None if watch.has_ended else model)
 
 
-def origin_of(settled: Settled, update: Update, loss: Loss | None) -> Origin:
+def origin_of(spec: FitSpec, resolved: Resolved) -> Origin:
     """What a model says of how it was fitted."""
     return Origin(
-        kernel=settled.kernel,
-        penalty=settled.penalty,
-        alpha=settled.alpha,
-        scales=settled.scales,
-        update=update,
-        auto_rule=rule_of("auto", loss, settled.learned),
+        kernel=resolved.kernel,
+        penalty=resolved.loop.penalty,
+        alpha=resolved.loop.alpha,
+        scales=resolved.scales,
+        update=spec.loop.update,
+        auto_rule=spec.auto_rule(resolved.learned),
     )
 
 
@@ -213,9 +188,10 @@ def fitted_with(estimator: Any, data: TrainingData) -> dict[str, Any]:
     return {"data": digest(data.X, data.y, data.weights), "held_out": held_out, **settings}
 
 
-def observed(estimator: Any, data: TrainingData, update: Update, loss: Loss | None) -> Observations:
-    """Rows as the fit takes them: where nothing is learned, as they were given."""
-    if not learns(estimator, update):
+def observed(spec: FitSpec, data: TrainingData) -> Observations:
+    """Rows as the fit takes them: where not all is learned, as they were given."""
+    loss = spec.loop.loss
+    if not spec.joins_rows:
         return Observations(data.X, data.y, data.weights, data.counts, None, None)
     return observe(
         data.X,
@@ -229,18 +205,18 @@ def observed(estimator: Any, data: TrainingData, update: Update, loss: Loss | No
 
 
 def _with_data(
-    model: FittedModel, estimator: Any, data: TrainingData, seen: Observations, settled: Settled, seed: int
+    model: FittedModel, data: TrainingData, seen: Observations, spec: FitSpec, resolved: Resolved
 ) -> FittedModel:
     """The model with what predictions outside the rows need, and with the size of errors where atoms were learned."""
-    learned = settled.learned
-    weights = without_held_out(estimator.stop, seen.y, seen.weights, seed, data.has_codes)
+    learned = resolved.learned
+    weights = learning_rows(spec, seen.y, seen.weights)
     fitted = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
     X, y = seen.X[fitted], seen.y[fitted]
-    n_threads = resolve_threads(estimator.n_jobs)
-    if estimator.outside == "return" or (estimator.outside == "auto" and learned is not None):
+    n_threads = resolve_threads(spec.loop.n_jobs)
+    if spec.outside == "return" or (spec.outside == "auto" and learned is not None):
         targets = y - model.base(X, n_threads) if model.scores_are_targets else y
         outside = Outside.of(X, targets, data.scales if learned is None else learned.scales)
-        if learned is not None and learned.trend is not None and is_word(estimator.trend, "auto"):
+        if learned is not None and learned.trend is not None and spec.trend is None:
             outside = replace(outside, limits=widened_range(y))
         model = replace(model, outside=outside)
     if learned is None or data.has_codes or model.measure.loss is not None:

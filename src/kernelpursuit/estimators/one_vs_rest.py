@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from kernelpursuit.estimators.automatic import Settled, settle
 from kernelpursuit.estimators.checks import check_seed
 from kernelpursuit.estimators.fitting import TrainingData, fit_model, observed, origin_of
 from kernelpursuit.estimators.labels import codes_of
+from kernelpursuit.estimators.resolve import Resolved, resolve
+from kernelpursuit.estimators.spec import make_spec
 from kernelpursuit.model import OneVsRestModel
-from kernelpursuit.pursuit import ALL_ROWS, Watch, as_fitted_loss
+from kernelpursuit.pursuit import ALL_ROWS, Watch
 from kernelpursuit.stopping import StoppingRule
-from kernelpursuit.updates import as_update
 
 
 def refuse_validation_rows(rule: StoppingRule) -> None:
@@ -27,31 +27,18 @@ def fit_one_vs_rest(
     estimator: Any, data: TrainingData, labels: np.ndarray, watch: Watch
 ) -> tuple[OneVsRestModel, dict[str, Any]]:
     """Fit a model for each class; return them, and the parameters that each was fitted with."""
-    update = as_update(estimator.update)
-    loss = as_fitted_loss(data.loss, update)
-    seen = observed(estimator, data, update, loss)
-    settled = settle(
-        estimator,
-        seen.X,
-        seen.y,
-        seen.weights,
-        update=update,
-        loss=loss,
-        classes=True,
-        seed=check_seed(estimator.random_state),
-        picks_atoms=False,
-        watch=watch,
-        counts=seen.each,
-    )
+    spec = make_spec(estimator, data, check_seed(estimator.random_state), one_by_one=True)
+    seen = observed(spec, data)
+    resolved = resolve(spec, seen, watch)
     classes = np.array([False, True])
-    one = type(estimator)(**_parameters(estimator, settled))
+    one = type(estimator)(**_parameters(estimator, resolved))
     binary = replace(
         data,
         X=seen.X,
         weights=seen.weights,
         counts=seen.counts,
         numbers=seen.rows,
-        scales=settled.scales,
+        scales=resolved.scales,
         loss=one._loss_for(2),
         classes=classes,
     )
@@ -65,23 +52,23 @@ def fit_one_vs_rest(
         with watch.within(i / n_classes, (i + 1) / n_classes, f"class {i + 1} of {n_classes}"):
             model, _ = fit_model(one, replace(binary, y=codes), watch, None)
         models.append(model)
-    origin = origin_of(settled, update, loss)
+    origin = origin_of(spec, resolved)
     found = OneVsRestModel(tuple(models), labels_of_classes, data.X.shape[1], origin).with_reason()
     return replace(found, reason=watch.explain(found.reason)), one.get_params(deep=False)
 
 
-def _parameters(estimator: Any, settled: Settled) -> dict[str, Any]:
+def _parameters(estimator: Any, resolved: Resolved) -> dict[str, Any]:
     """What one class is fitted with: all that was left open is resolved."""
-    returns = estimator.outside == "return" or (estimator.outside == "auto" and settled.learned is not None)
+    returns = estimator.outside == "return" or (estimator.outside == "auto" and resolved.learned is not None)
     return {
         **estimator.get_params(deep=False),
         "class_weight": None,
         "multi_class": "shared",
-        "kernel": settled.dictionary,
-        "gamma": settled.gamma,
-        "alpha": settled.alpha,
-        "max_atoms": settled.max_atoms,
-        "stop": settled.rule,
+        "kernel": resolved.loop.dictionary,
+        "gamma": resolved.loop.gamma,
+        "alpha": resolved.loop.alpha,
+        "max_atoms": resolved.loop.max_atoms,
+        "stop": resolved.rule,
         "refine": False,
         "trend": None,
         "outside": "return" if returns else "free",

@@ -11,11 +11,11 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit._validate import check_number
-from kernelpursuit.estimators.automatic import chosen_rule
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import check_rows_and_targets
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
+from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.losses import as_loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.pursuit import check_weights
@@ -227,7 +227,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             y[:, None] if y.ndim == 1 else y,
             weights,
             loss,
-            held_out=self._validation_rows(chosen_rule(self.stop, has_atoms=False)),
+            held_out=self._validation_rows(chosen_rule(self.stop)),
             names=getattr(self, "feature_names_in_", None),
         )
         self._fit(data, callback)
