@@ -228,8 +228,9 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         Parameters
         ----------
         k : int
-            Number of atoms. It may be larger than `n_atoms_`, up to the length of the path. Where an atom may be
-            picked again (`update` "stagewise" or "rescale"), `k` counts steps, and the model may have fewer atoms.
+            Number of atoms; with `multi_class="ovr"`, of each class. It may be larger than `n_atoms_`, up to the length
+            of the path. Where an atom may be picked again (`update` "stagewise" or "rescale"), `k` counts steps, and
+            the model may have fewer atoms.
         keep_path : bool, default=True
             Whether the model keeps the whole path. Without the steps after the first `k` it is small, and so is its
             pickle; it can become smaller, but not larger again.
@@ -241,17 +242,16 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         `update=Orthogonal(refit_every=1)` has all of them there.
         """
         check_is_fitted(self)
-        assert isinstance(self.model_, FittedModel)
         smaller = self._with_model(self.model_.at(k, keep_path=check_flag("keep_path", keep_path)))
         return smaller if keep_path else smaller._without_state()
 
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
-        assert isinstance(self.model_, FittedModel)
+        self.model_.check_rule(chosen_rule(rule))
         given = self._validation_rows(chosen_rule(rule))
         if given is not None:
-            given = check_held_out(given, self.n_features_in_, self.model_.path.n_targets)
+            given = check_held_out(given, self.n_features_in_, self.path_.n_targets)
         return self._with_model(self.model_.select(rule, given))
 
     def _without_state(self) -> Self:

@@ -10,17 +10,18 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._validate import check_flag, check_option
+from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, one_sentence
 from kernelpursuit.estimators.fitting import TrainingData
-from kernelpursuit.estimators.labels import ClassWeights, check_labels, codes_of
-from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest, refuse_validation_rows
+from kernelpursuit.estimators.labels import ClassWeights, check_labels, codes_of, seen_classes
+from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.estimators.spec import chosen_rule, is_word
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.model import FittedModel, OneVsRestModel
+from kernelpursuit.model.one_vs_rest import refuse_validation_rows
 from kernelpursuit.model.probabilities import agreeing
 from kernelpursuit.pursuit import Watch
 
@@ -78,31 +79,20 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     ----------
     classes_ : array of shape (n_classes,)
         Class labels, sorted.
-    centers_ : array of shape (n_atoms_, n_features)
-        Centres of the kept atoms; NaN for an atom that has none.
-    center_indices_ : array of shape (n_atoms_,)
-        Number of each kept atom in the dictionary: the training row, or the column of a precomputed X. Where atoms
-        were refined, the training row that each started from.
-    kernel_, alpha_, feature_scales_
-        As for `KernelPursuitRegressor`; with `multi_class="ovr"`, shared by all classes.
+    n_atoms_, centers_, center_indices_, stop_reason_, kernel_, penalty_, alpha_, feature_scales_, model_
+        As for `KernelPursuitRegressor`; with `multi_class="ovr"`, kernel, penalty and scales are shared by all classes.
     coef_ : array of shape (n_scores, n_atoms_)
         Weights; two classes have one score, that of the second, or with `loss="softmax"` one each.
     intercept_ : array of shape (n_scores,)
         Constants.
     fixed_coef_ : array of shape (n_scores, n_functions)
         Weights of the functions that are always in (`dictionary.Always`).
-    n_atoms_ : int
-        Number of atoms kept.
     path_ : PursuitPath
         What happened, step by step; with `multi_class="ovr"`, a list of paths, one for each class.
     estimators_ : list of KernelPursuitClassifier
         One for each class, with `multi_class="ovr"` and more than two classes.
-    stop_reason_ : str
-        How many atoms were kept, and why.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, where X has string column names.
+    n_features_in_, feature_names_in_
+        Number of features seen in `fit`, and their names, where X has string column names.
 
     See Also
     --------
@@ -225,16 +215,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         check_range(X)
         labels = check_labels(y, X.shape[0])
         weights = ClassWeights.of(self.class_weight, labels, sample_weight)
-        seen = labels if weights.rows is None else labels[weights.rows > 0]
-        self.classes_ = np.unique(seen)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only, {self.classes_.tolist()[0]!r} (rows of weight 0 do not count); "
-                "give rows of at least two classes."
-            )
-        if weights.rows is not None and len(self.classes_) < len(np.unique(labels)):
-            # Rows of weight zero may have labels that no other row has: they are left out, whatever they say.
-            labels = np.where(np.isin(labels, self.classes_), labels, self.classes_[0])
+        self.classes_, labels = seen_classes(labels, weights.rows)
         self._class_weights = weights.without_rows()
         is_ovr = own_atoms and len(self.classes_) > 2
         loss = self._loss_for(len(self.classes_))
@@ -245,7 +226,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             refuse_validation_rows(rule)
         data = TrainingData(
             X,
-            self._codes(labels, loss),
+            codes_of(labels, self.classes_, loss),
             weights.rows,
             loss,
             classes=self.classes_,
@@ -275,10 +256,6 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             raise ValueError(f"loss={self.loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
         return loss
 
-    def _codes(self, labels: np.ndarray, loss: Loss) -> np.ndarray:
-        """Labels as targets, shape (n_rows, n_scores): 0 and 1 for softmax, else -1 and +1."""
-        return codes_of(labels, self.classes_, loss)
-
     def _validation_targets(self, X: Any, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
         """Labels of validation rows as codes, each seen in training, and weights that class_weight is in."""
         name = "Validation's y"
@@ -289,7 +266,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             raise ValueError(
                 f"{name} holds the label {unseen.tolist()[0]!r}, which no training row has; leave such rows out."
             )
-        codes = self._codes(labels, self._loss_for(len(self.classes_)))
+        codes = codes_of(labels, self.classes_, self._loss_for(len(self.classes_)))
         return X, codes, self._class_weights.for_rows(labels, weights, name)
 
     @property
@@ -311,33 +288,6 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         if isinstance(self.model_, OneVsRestModel):
             other._class_params = {**self._class_params, **params}
         return other
-
-    def at(self, k: int, *, keep_path: bool = True) -> Self:
-        """Return the fitted model with the first `k` atoms of the path; nothing is refitted.
-
-        Parameters
-        ----------
-        k : int
-            Number of atoms; with `multi_class="ovr"`, of each class.
-        keep_path : bool, default=True
-            Whether the model keeps the whole path; without the steps after the first `k` it is small.
-
-        Returns
-        -------
-        An estimator like this one.
-        """
-        check_is_fitted(self)
-        if not isinstance(self.model_, OneVsRestModel):
-            return super().at(k, keep_path=keep_path)
-        return self._with_model(self.model_.at(k, keep_path=check_flag("keep_path", keep_path)))
-
-    def select(self, rule: Any) -> Self:
-        """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
-        check_is_fitted(self)
-        if not isinstance(self.model_, OneVsRestModel):
-            return super().select(rule)
-        refuse_validation_rows(chosen_rule(rule))
-        return self._with_model(self.model_.select(rule))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes: the largest names the predicted one.

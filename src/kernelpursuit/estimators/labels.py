@@ -25,6 +25,20 @@ def check_labels(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
     return labels
 
 
+def seen_classes(labels: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The classes that rows with a weight are of, sorted, and labels with no other ones among them."""
+    classes = np.unique(labels if weights is None else labels[weights > 0])
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()[0]!r} (rows of weight 0 do not count); "
+            "give rows of at least two classes."
+        )
+    if weights is not None and len(classes) < len(np.unique(labels)):
+        # Rows of weight zero may have labels that no other row has: they are left out, whatever they say.
+        labels = np.where(np.isin(labels, classes), labels, classes[0])
+    return classes, labels
+
+
 def codes_of(labels: np.ndarray, classes: np.ndarray, loss: Loss) -> np.ndarray:
     """Labels as targets, shape (n_rows, n_scores): 0 and 1 for softmax, else -1 and +1."""
     if loss.kind == "classes":

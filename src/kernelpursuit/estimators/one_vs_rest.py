@@ -14,13 +14,6 @@ from kernelpursuit.estimators.resolve import Resolved, resolve
 from kernelpursuit.estimators.spec import make_spec
 from kernelpursuit.model import OneVsRestModel
 from kernelpursuit.pursuit import ALL_ROWS, Watch
-from kernelpursuit.stopping import StoppingRule
-
-
-def refuse_validation_rows(rule: StoppingRule) -> None:
-    """Refuse a rule with validation rows of its own: the models would need codes for each class."""
-    if rule.validation_set() is not None:
-        raise ValueError("multi_class='ovr' holds rows out by itself; give Validation a fraction in place of X and y.")
 
 
 def fit_one_vs_rest(

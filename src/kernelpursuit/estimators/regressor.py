@@ -145,6 +145,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         What happened, step by step.
     stop_reason_ : str
         How many atoms were kept, and why.
+    model_ : FittedModel
+        All that predictions are made of; see `kernelpursuit.model`.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -73,8 +73,8 @@ class FitSpec:
     def learning_alpha(self) -> float | None:
         """The strength of the penalty while learning; None where it is learned too.
 
-        That is so under the squared loss, whose leave-one-out error is exact. For other losses the error is an approximation around scores that are themselves a matter of the penalty, and
-        was measured to lead astray.
+        That is so under the squared loss, whose leave-one-out error is exact. For other losses the error is an
+        approximation around scores that are themselves a matter of the penalty, and was measured to lead astray.
         """
         return self.loop.alpha if self.alpha is not None or self.loop.loss is not None else None
 

@@ -168,6 +168,9 @@ class FittedModel:
         places = np.arange(len(path.used))
         return replace(self, path=path, atoms=self.atoms.take(places), numbers=self.numbers[places])
 
+    def check_rule(self, rule: StoppingRule) -> None:
+        """Every rule may choose; that which knows too little of the path is refused by `select`."""
+
     def select(self, rule: Any, held_out: tuple[Any, np.ndarray, np.ndarray] | None = None) -> FittedModel:
         """The model that a stopping rule keeps of this path.
 

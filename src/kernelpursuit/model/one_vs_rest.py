@@ -14,7 +14,7 @@ from scipy.special import log_expit, softmax
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.model.fitted import FittedModel, Origin
 from kernelpursuit.pursuit import PursuitPath
-from kernelpursuit.stopping import count_atoms
+from kernelpursuit.stopping import StoppingRule, count_atoms
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,11 @@ class OneVsRestModel:
         models = tuple(one.at(k, keep_path=keep_path) for one in self.models)
         return replace(self, models=models).with_reason()
 
-    def select(self, rule: Any) -> OneVsRestModel:
+    def check_rule(self, rule: StoppingRule) -> None:
+        """Refuse a rule with validation rows of its own."""
+        refuse_validation_rows(rule)
+
+    def select(self, rule: Any, held_out: Any = None) -> OneVsRestModel:
         """The models that a stopping rule keeps of each path."""
         return replace(self, models=tuple(one.select(rule) for one in self.models)).with_reason()
 
@@ -124,3 +128,9 @@ class OneVsRestModel:
         """
         factor = float(np.median([one.link.inverse_temperature for one in self.models]))
         return softmax(log_expit(2 * factor * scores), axis=1)
+
+
+def refuse_validation_rows(rule: StoppingRule) -> None:
+    """Refuse a rule with validation rows of its own: the models would need codes for each class."""
+    if rule.validation_set() is not None:
+        raise ValueError("multi_class='ovr' holds rows out by itself; give Validation a fraction in place of X and y.")
