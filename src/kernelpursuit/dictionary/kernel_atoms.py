@@ -52,7 +52,7 @@ class KernelAtoms(Dictionary):
     @property
     def takes_gamma(self) -> bool:
         """Whether the kernel has a width, and none of its own."""
-        return isinstance(self.kernel, Kernel) and self.kernel.gamma is None
+        return isinstance(self.kernel, Kernel) and self.kernel.takes_gamma
 
     @property
     def at_training_rows(self) -> bool:
@@ -146,12 +146,8 @@ class KernelAtoms(Dictionary):
     def _embed(self, X: Any) -> Any:
         if isinstance(self.kernel, CallableKernel):
             return X
-        if sp.issparse(X) and np.any(self._origin):
-            X = X.toarray()  # the dictionary was resolved on dense rows, and shifted rows are not sparse
-        if sp.issparse(X):
-            scales = np.broadcast_to(self.kernel.feature_scales(), X.shape[1])
-            return sp.csr_array(X.astype(np.float64).multiply(scales))
-        return EmbeddedRows(self.kernel.embed(X, self._origin))
+        embedded = self.kernel.embed(X, self._origin)
+        return embedded if sp.issparse(embedded) else EmbeddedRows(embedded)
 
     def _embedded_centers(self) -> Any:
         if self._center_rows is None:
