@@ -88,21 +88,19 @@ class KernelAtoms(Dictionary):
         centers = X if at_training_rows else _check_centers(self._centers, X.shape[1])
         n_centers = centers.shape[0]
         rows = np.arange(n_centers) if at_training_rows else np.full(n_centers, -1)
-        return self._with(kernel, centers, self._factors, origin, rows)
+        return KernelAtoms(kernel, centers)._place(self._factors, origin, rows)
 
-    def _with(
-        self, kernel: Any, centers: Any, factors: Any, origin: Any, training_rows: np.ndarray | None
-    ) -> KernelAtoms:
-        atoms = KernelAtoms(kernel, centers)
-        atoms._factors = factors
-        atoms._origin = origin
-        atoms.training_rows = training_rows
-        return atoms
+    def _place(self, factors: Any, origin: Any, training_rows: np.ndarray | None) -> KernelAtoms:
+        """Fill in what the training rows have decided; factors were checked before."""
+        self._factors = factors
+        self._origin = origin
+        self.training_rows = training_rows
+        return self
 
     def take(self, atoms: np.ndarray) -> KernelAtoms:
         """Return the atoms at these centres; the centres are copied."""
         taken = None if self.training_rows is None else self.training_rows[atoms]
-        return self._with(self.kernel, self.centers[atoms], self._factors_of(atoms), self._origin, taken)
+        return KernelAtoms(self.kernel, self.centers[atoms])._place(self._factors_of(atoms), self._origin, taken)
 
     def _factors_of(self, atoms: Any) -> np.ndarray | None:
         return None if self._factors is None else self._factors[atoms]
@@ -185,7 +183,7 @@ class KernelAtoms(Dictionary):
     ) -> np.ndarray:
         """`D' V` by the native core, without storing D."""
         if not self._is_native(rows):
-            return super().rmatvec(rows, V, atoms, dtype, n_threads)
+            return super().rmatvec(rows, V, atoms, dtype, n_threads=n_threads)
         centers, factors = self._embedded_centers()[dtype][atoms], self._factors_of(atoms)
         return _native.rmatvec(self.kernel.spec, centers, rows[dtype], V, n_threads=n_threads, factors=factors)
 
@@ -199,7 +197,7 @@ class KernelAtoms(Dictionary):
     ) -> np.ndarray:
         """Weighted squared norms by the native core, without storing D."""
         if not self._is_native(rows):
-            return super().sqnorms(rows, weights, atoms, dtype, n_threads)
+            return super().sqnorms(rows, weights, atoms, dtype, n_threads=n_threads)
         centers, factors = self._embedded_centers()[dtype][atoms], self._factors_of(atoms)
         return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads, factors=factors)
 
@@ -208,10 +206,10 @@ class KernelAtoms(Dictionary):
     ) -> tuple[np.ndarray, np.ndarray]:
         """`D' V` and squared norms by the native core, without storing D."""
         if not self._is_native(rows):
-            return super().examine(rows, V, weights, atoms, n_threads)
+            return super().examine(rows, V, weights, atoms, n_threads=n_threads)
         centers, factors = self._embedded_centers()[np.float64][atoms], self._factors_of(atoms)
-        rows = rows[np.float64]
-        return _native.examine(self.kernel.spec, centers, rows, V, weights, n_threads=n_threads, factors=factors)
+        spec, rows = self.kernel.spec, rows[np.float64]
+        return _native.examine(spec, centers, rows, V, weights=weights, n_threads=n_threads, factors=factors)
 
     def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` by the native core, without storing D."""
