@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-slow test-numpy test-floor test-sanitize lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -30,17 +30,14 @@ demo: setup
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 test: setup lint
-	$(PYTEST) -m "not slow"
-
-test-slow: setup
-	$(PYTEST) -m slow
+	$(PYTEST)
 
 # Without the native core: the rooms that compute with it, and what is learned by it.
 NUMPY_TESTS := $(addprefix tests/, contract dictionary engine losses native papers property reference) \
 	tests/learning/test_learned_scales.py tests/learning/test_refinement.py tests/estimators/test_fitting.py
 
 test-numpy: setup
-	KERNELPURSUIT_BACKEND=numpy $(PYTEST) -m "not slow" $(NUMPY_TESTS)
+	KERNELPURSUIT_BACKEND=numpy $(PYTEST) $(NUMPY_TESTS)
 
 # The same tests with the oldest versions that pyproject.toml declares, in an environment of their own.
 FLOOR := .venv-floor
@@ -53,11 +50,18 @@ $(FLOOR)/installed: pyproject.toml tests/floor_versions.py CMakeLists.txt $(SOUR
 	touch $@
 
 test-floor: $(FLOOR)/installed
-	OPENBLAS_NUM_THREADS=1 $(FLOOR)/bin/python -m pytest -n 2 -m "not slow"
+	OPENBLAS_NUM_THREADS=1 $(FLOOR)/bin/python -m pytest -n 2
 
 # The native tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitize: setup
 	tests/native/run_sanitized.sh
+
+# Before and after a refactoring: record a broad set of fits in FILE, and compare with it; see tests/unchanged/record.py.
+unchanged-record: setup
+	$(BIN)/python tests/unchanged/record.py $(FILE)
+
+unchanged-compare: setup
+	$(BIN)/python tests/unchanged/record.py --compare $(FILE)
 
 lint: setup
 	$(BIN)/ruff check .

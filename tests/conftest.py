@@ -1,6 +1,8 @@
-"""Settings that every test shares: the same hypothesis examples on every run, no deadlines on slow machines."""
+"""Settings that every test shares: which examples hypothesis takes, and how cases are named."""
 
+import os
 import re
+import secrets
 
 import numpy as np
 import pytest
@@ -9,12 +11,31 @@ from hypothesis import HealthCheck, settings
 COMMON = settings(
     database=None,
     deadline=None,
+    print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+# The same examples on every run, so that a failure is that of the change.
 settings.register_profile("stable", COMMON, derandomize=True, max_examples=15)
-# New examples on every run: pytest --hypothesis-profile=search
+# New examples on every run, as many as in "stable", so that they take no longer: HYPOTHESIS_PROFILE=fresh, as in CI.
+settings.register_profile("fresh", COMMON, derandomize=False, max_examples=15)
+# Many new ones, for a night: HYPOTHESIS_PROFILE=search.
 settings.register_profile("search", COMMON, derandomize=False, max_examples=200)
-settings.load_profile("stable")
+# Here and not later, since modules make settings of their own from these.
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stable"))
+
+
+def pytest_configure(config):
+    """Draw a seed for new examples where none is given; workers take the one that the first process drew."""
+    if not settings.default.derandomize and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(secrets.randbelow(2**32))
+
+
+def pytest_report_header(config):
+    """Show how to draw the same examples again."""
+    if settings.default.derandomize:
+        return None
+    profile = settings.get_current_profile_name()
+    return f"hypothesis: HYPOTHESIS_PROFILE={profile}, --hypothesis-seed={config.option.hypothesis_seed}"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import kernelpursuit
 ROOT = Path(__file__).parents[1]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MODULES = ["kernelpursuit", *(m.name for m in pkgutil.walk_packages(kernelpursuit.__path__, "kernelpursuit."))]
-PAGES = sorted(path.relative_to(ROOT) for path in [*ROOT.glob("README.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted(path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(?:python|py)\b[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

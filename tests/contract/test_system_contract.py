@@ -107,8 +107,11 @@ def test_what_is_not_refused_works(settings):
 @pytest.mark.parametrize("update", ["stagewise", "rescale"])
 def test_rules_that_need_no_leave_one_out_error_work_with_every_update(rule, update):
     model = plain_regressor(update=update, stop=rule, max_atoms=8, random_state=0).fit(X, Y)
-    assert model.stop_reason_
-    assert np.isfinite(model.predict(X)).all()
+    k = BY_NAME[rule]().choose(model.path_)
+    assert model.n_atoms_ == model.path_.size[k]
+    assert model.stop_reason_ == BY_NAME[rule]().explain(model.path_)
+    assert (np.diff(model.path_.cost) <= 1e-12 * model.path_.cost[0]).all()
+    np.testing.assert_allclose(model.predict(X), list(model.staged_predict(X))[k], rtol=1e-12)
 
 
 class TestUpdates:

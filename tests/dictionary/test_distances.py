@@ -196,7 +196,7 @@ def test_models_keep_no_table(X):
     shared = share_distances(KernelAtoms("rbf"), X, GAMMA)
     model = KernelPursuitRegressor(kernel=shared, gamma=0.2, alpha=1e-3, max_atoms=10, stop="max").fit(X, y)
     plain = KernelPursuitRegressor(gamma=0.2, alpha=1e-3, max_atoms=10, stop="max").fit(X, y)
-    assert type(model._path_atoms) is KernelAtoms
+    assert type(model.model_.atoms) is KernelAtoms
     np.testing.assert_array_equal(model.center_indices_, plain.center_indices_)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))

@@ -159,7 +159,7 @@ class TestCallbacks:
 
     @pytest.mark.parametrize("callback", [3, TimeLimit, [3], "soon"], ids=repr)
     def test_others_are_refused_before_anything_is_learned(self, rows, callback, monkeypatch):
-        monkeypatch.setattr("kernelpursuit.estimators.automatic.learn", None)
+        monkeypatch.setattr("kernelpursuit.estimators.resolve.learn", None)
         with pytest.raises(ValueError, match=r"^callback=.* is not usable; give a function of the path.*TimeLimit"):
             regressor().fit(*rows, callback=callback)
 

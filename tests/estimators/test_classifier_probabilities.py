@@ -312,5 +312,5 @@ class TestCalibration:
         np.testing.assert_allclose(p.sum(axis=1), 1)
         if "update" in settings:
             want = best_temperature(model.decision_function(X), y)
-            np.testing.assert_allclose(model.path_.temperature[model._n_steps], want, rtol=1e-3)
+            np.testing.assert_allclose(model.path_.temperature[model.model_.n_steps], want, rtol=1e-3)
         assert log_loss(y, p) < 1.0

@@ -66,7 +66,7 @@ class TestFolds:
         limit = settings.get("truncate", np.inf)
         want = by_hand(X, Y, weights, limit=limit, max_atoms=12, **settings)
         np.testing.assert_allclose(model.path_.cv, want, rtol=1e-7)
-        assert model._n_steps == np.argmin(want)
+        assert model.model_.n_steps == np.argmin(want)
 
     @pytest.mark.parametrize("n_folds", [2, 3, 80])
     def test_any_number_of_folds(self, toy, n_folds):
@@ -116,7 +116,7 @@ class TestFolds:
         model = fitted(X, y, max_atoms=10, gamma=2.0, penalty=None, fit_intercept=False)
         assert len(model.path_) == 10
         assert np.isnan(model.path_.cv).tolist() == [False] * 9 + [True] * 2
-        assert model._n_steps == np.nanargmin(model.path_.cv)
+        assert model.model_.n_steps == np.nanargmin(model.path_.cv)
 
     def test_the_path_is_that_of_all_rows_and_can_be_asked_again(self, toy):
         X, y = toy

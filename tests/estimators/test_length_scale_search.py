@@ -92,7 +92,7 @@ def test_every_combination_is_that_of_a_separate_fit(settings, friedman):
     search = LengthScaleSearch(estimator, gammas=GAMMAS, alphas=ALPHAS).fit(X, y)
     models = separate(estimator, X, y)
     rule = length_scales.resolve_judge("stop", estimator.stop, 5).by
-    scores = [rule.curve(model.path_)[model._n_steps] for model in models]
+    scores = [rule.curve(model.path_)[model.model_.n_steps] for model in models]
     np.testing.assert_allclose(search.results_["score"], scores, rtol=1e-9)
     np.testing.assert_array_equal(search.results_["n_atoms"], [model.n_atoms_ for model in models])
     np.testing.assert_array_equal(search.results_["gamma"], np.repeat(GAMMAS, 2))
@@ -388,7 +388,7 @@ def test_the_best_is_an_ordinary_estimator(friedman):
     assert type(best) is KernelPursuitRegressor
     expected = {**estimator.get_params(), **search.best_params_}
     assert best.get_params() == expected
-    assert type(best._path_atoms) is type(best._atoms) is KernelAtoms
+    assert type(best.model_.atoms) is type(best.model_.kept) is KernelAtoms
     assert best.at(3).n_atoms_ == 3
     assert best.select("mdl").n_atoms_ >= 0
     mean, std = search.predict(X, return_std=True)
@@ -404,7 +404,7 @@ def test_the_best_of_a_union_keeps_no_table(friedman):
     X, y = friedman
     best = LengthScaleSearch(regressor(kernel=["rbf", "matern32"]), gammas=GAMMAS).fit(X, y).best_estimator_
     assert best.kernel == ["rbf", "matern32"]
-    for atoms in (best._path_atoms, best._atoms):
+    for atoms in (best.model_.atoms, best.model_.kept):
         assert not any(isinstance(part, DistanceAtoms) for part in atoms.parts)
 
 

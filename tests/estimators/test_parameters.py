@@ -29,7 +29,7 @@ def _nothing_is_learned(monkeypatch):
     def learn(*_):
         raise AssertionError("learning has begun")
 
-    monkeypatch.setattr("kernelpursuit.estimators.automatic.learn", learn)
+    monkeypatch.setattr("kernelpursuit.estimators.resolve.learn", learn)
 
 
 BAD = [
@@ -95,7 +95,7 @@ def test_a_random_state_is_not_drawn_from_by_the_check():
     one.set_params(random_state=np.random.RandomState(3)).fit(X, Y)
     seed = int(np.random.RandomState(3).randint(2**31))
     other.set_params(random_state=3).fit(X, Y)
-    assert one._seed == other._seed == seed
+    assert one._state.seed == other._state.seed == seed
 
 
 class TestMisspelt:

@@ -6,10 +6,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelpursuit import KernelPursuitRegressor
-from kernelpursuit.estimators.calibration import choose_rows, leave_one_out, quantiles
-from kernelpursuit.estimators.landmarks import NEAR, Landmarks
-from kernelpursuit.estimators.noise import fit_log_scale
 from kernelpursuit.kernels import RBF
+from kernelpursuit.model.calibration import choose_rows, leave_one_out, quantiles
+from kernelpursuit.model.landmarks import NEAR, Landmarks
+from kernelpursuit.model.noise import fit_log_scale
 
 
 def held(model, X, y, coverage=0.9):

@@ -18,7 +18,7 @@ ALPHA = 0.05
 def left_out(model, X, Y, weights, k, penalty=ALPHA):
     """Absolute errors, shape (n_rows, n_targets), of the first k atoms refitted without one unit of each row."""
     part = model.at(k)
-    atoms = part._atoms.block(part._atoms.rows(X), np.arange(k)).T if k else np.zeros((len(X), 0))
+    atoms = part.model_.kept.block(part.model_.kept.rows(X), np.arange(k)).T if k else np.zeros((len(X), 0))
     columns = np.hstack([np.ones((len(X), 1)), atoms])
     L = penalty * np.diag(np.r_[0.0, np.ones(k)])
     errors = np.empty_like(Y)
@@ -107,9 +107,9 @@ class TestQuantiles:
     def test_where_atoms_were_refined_only_rows_held_back_count(self, some):
         X, y = some
         settings = {"kernel": "rbf", "max_atoms": 6, "stop": "max", "random_state": 0}
-        assert KernelPursuitRegressor(**settings).fit(X, y)._settled.learned.held_back is None
+        assert KernelPursuitRegressor(**settings).fit(X, y)._state.resolved.learned.held_back is None
         model = KernelPursuitRegressor(refine=True, **settings).fit(X, y)
-        held_back = model._settled.learned.held_back
+        held_back = model._state.resolved.learned.held_back
         assert held_back.sum() == int(0.2 * len(X))
         assert not held_back[model.center_indices_].any()
         k = model.n_atoms_

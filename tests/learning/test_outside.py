@@ -7,7 +7,7 @@ import pytest
 from plain import plain_classifier, plain_regressor
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
-from kernelpursuit.estimators.outside import Outside
+from kernelpursuit.model.outside import Outside
 
 FAR = np.array([[510.0], [550.0], [599.0], [800.0], [1e5], [-1e5], [1e300]])
 
@@ -106,7 +106,7 @@ class TestNumbers:
         t, y = wave(n=120)
         free = plain_regressor(gamma=1e-5, max_atoms=9).fit(t, y)
         back = plain_regressor(gamma=1e-5, max_atoms=9, outside="return").fit(t, y)
-        assert free._outside is None
+        assert free.model_.outside is None
         np.testing.assert_array_equal(back.predict(t), free.predict(t))
         np.testing.assert_allclose(back.predict([[240.0]]), y.mean())
         assert abs(free.predict([[240.0]])[0] - y.mean()) > 1.0
@@ -152,4 +152,4 @@ class TestClasses:
         np.testing.assert_array_equal(model.decision_function(self.X), free.decision_function(self.X))
 
     def test_where_nothing_is_learned_scores_are_free(self):
-        assert plain_classifier(max_atoms=5).fit(self.X, self.two)._outside is None
+        assert plain_classifier(max_atoms=5).fit(self.X, self.two).model_.outside is None

@@ -62,7 +62,7 @@ class TestKeptSparse:
     def test_the_model_of_dense_rows(self, holey, settings):
         X, y = holey
         model, dense = regressor(**settings).fit(sp.csr_array(X), y), regressor(**settings).fit(X, y)
-        assert not model._dense
+        assert not model.model_.is_dense
         np.testing.assert_allclose(model.feature_scales_, dense.feature_scales_, rtol=1e-4)
         np.testing.assert_allclose(model.predict(sp.csr_array(X)), dense.predict(X), atol=1e-3)
         assert np.corrcoef(model.predict(X), y)[0, 1] > 0.8

@@ -162,7 +162,7 @@ class TestAtHome:
         rule = Validation(fraction=0.25)
         settings = {"selection": "correlation", "stop": rule, "random_state": 0, "max_atoms": 20}
         first = KernelPursuitRegressor(**settings).fit(X, y)
-        held = held_out_rows(np.ones(len(y)), 0.25, first._seed, y[:, None], classes=False)
+        held = held_out_rows(np.ones(len(y)), 0.25, first._state.seed, y[:, None], classes=False)
         second = KernelPursuitRegressor(**settings).fit(X, np.where(held, -y, y))
         np.testing.assert_array_equal(first.kernel_.gamma, second.kernel_.gamma)
         np.testing.assert_array_equal(first.path_.atom[:3], second.path_.atom[:3])
@@ -197,8 +197,8 @@ class TestAtHome:
     def test_a_straight_line_comes_only_on_request(self, friedman):
         X, y, _, _ = friedman
         y = y + 30 * X[:, 0]
-        assert fitted(presets.rfs, X, y, gamma="learn")._always is None
-        assert fitted(presets.rfs, X, y, gamma="learn", trend="linear")._always is not None
+        assert fitted(presets.rfs, X, y, gamma="learn").model_.always is None
+        assert fitted(presets.rfs, X, y, gamma="learn", trend="linear").model_.always is not None
 
     def test_says_what_it_does(self, friedman, capsys):
         X, y, _, _ = friedman

@@ -105,7 +105,7 @@ class TestCopies:
         model = regressor(stop="max").fit(X, y, weights)
         k, scaled = 5, weights / weights.mean()
         small = model.at(k)
-        K = np.column_stack([np.ones(N), small._values(X, small._atoms).T])
+        K = np.column_stack([np.ones(N), small.model_.values(X, small.model_.kept).T])
         penalty = np.zeros((k + 1, k + 1))
         penalty[1:, 1:] = N * model.alpha_ * model.kernel_(small.centers_, small.centers_)
         errors = []
@@ -207,11 +207,19 @@ class TestUnequalWeights:
         ],
     )
     def test_extremes_are_no_matter(self, some, weights):
+        """The intercept sees to it that fitted values have the weighted mean of the targets."""
         X, y = some
+        labels, share = y > 0.5, weights / weights.max()
         for settings in ({}, {"gamma": 0.5}, {"loss": "huber", "gamma": 0.5}):
-            assert np.isfinite(regressor(**settings).fit(X, y, weights).predict(X)).all()
+            f = regressor(**settings).fit(X, y, weights).predict(X)
+            assert np.abs(f).max() <= 2 * np.abs(y).max(), settings
+            if "loss" not in settings:
+                assert np.average(f, weights=share) == pytest.approx(np.average(y, weights=share), abs=1e-5), settings
         for settings in ({"gamma": 0.5}, {"gamma": 0.5, "class_weight": "balanced"}):
-            assert np.isfinite(classifier(**settings).fit(X, y > 0.5, weights).predict_proba(X)).all()
+            p = classifier(**settings).fit(X, labels, weights).predict_proba(X)[:, 1]
+            of_class = np.where(labels, 1 / share[labels].sum(), 1 / share[~labels].sum())
+            given = share * of_class if "class_weight" in settings else share
+            assert np.average(p, weights=given) == pytest.approx(np.average(labels, weights=given), abs=1e-4), settings
 
 
 class TestNothingLearned:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from plain import plain_classifier
 
 from kernelpursuit import KernelPursuitClassifier
-from kernelpursuit.estimators.probabilities import agreeing
 from kernelpursuit.losses import Logistic, Softmax
+from kernelpursuit.model.probabilities import agreeing
 
 LOSSES = ["log", Logistic(), Softmax(), "squared", "squared_hinge", "hinge", "exponential", "tanh", "doom2"]
 # Equal, equal but for the last digit, too small to be told from zero, and so large that probabilities are 0 and 1.
@@ -39,17 +39,31 @@ MODELS = [(loss, n_classes, "shared") for loss in LOSSES for n_classes in (2, 3)
 MODELS += [(loss, 3, "ovr") for loss in LOSSES if not isinstance(loss, Softmax)]
 
 
+class GivenScores:
+    """A fitted model with scores of one's choice."""
+
+    def __init__(self, model, scores):
+        self.model, self.given = model, scores
+
+    def __getattr__(self, name):
+        return getattr(self.model, name)
+
+    def scores(self, X, n_threads=None):
+        return self.given
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("loss", "n_classes", "multi_class"), MODELS, ids=str)
 def test_any_scores(loss, n_classes, multi_class, dtype):
     model = fitted(loss, n_classes, multi_class)
+    fitted_model = model.model_
     n_scores = 1 if n_classes == 2 and not isinstance(loss, Softmax) else n_classes
     rows = np.zeros((18, 2), dtype=dtype)
 
     @settings(max_examples=5)
     @given(st.lists(st.lists(SCORES, min_size=n_scores, max_size=n_scores), min_size=18, max_size=18))
     def check(scores):
-        model._decision = lambda rows: np.array(scores)
+        model.model_ = GivenScores(fitted_model, np.array(scores))
         assert_agree(model, rows)
 
     check()

@@ -419,13 +419,13 @@ class TestMinRes:
         y = np.sin(2 * X[:, 0]) + 0.5 * rng.normal(size=60)
         settings = {"gamma": 2.0, "selection": "residual", "update": "minres", "penalty": None, "exchange": exchange}
         model = plain_regressor(stop="mdl", max_atoms=40, **settings).fit(X, y)
-        k = model._n_steps
+        k = model.model_.n_steps
         assert 0 < k < model.path_.n_steps
         A = np.column_stack([np.ones(60), RBF(gamma=2.0)(X, model.centers_)])
         np.testing.assert_allclose(model.predict(X), A @ np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-9)
         # The choice was made of what the iterations left, and stands.
         plain = plain_regressor(stop="mdl", max_atoms=40, **settings | {"update": MinRes(refit=False)}).fit(X, y)
-        assert plain._n_steps == k
+        assert plain.model_.n_steps == k
         np.testing.assert_array_equal(plain.center_indices_, model.center_indices_)
 
     @pytest.mark.parametrize("exchange", [False, True])
@@ -438,7 +438,7 @@ class TestMinRes:
             X = rng.normal(size=(60, 2))
             y = np.sin(2 * X[:, 0]) + 0.5 * rng.normal(size=60)
             model = plain_regressor(stop=stop, max_atoms=30, random_state=0, **settings).fit(X, y)
-            factor = model.path_.factor(model._n_steps)
+            factor = model.path_.factor(model.model_.n_steps)
             assert len(factor.members) == model.n_atoms_
             np.testing.assert_allclose(factor.weights()[1:, 0], model.coef_)
 

@@ -118,7 +118,13 @@ def test_target_scaling(problem, settings, factor):
     np.testing.assert_array_equal(scaled.atom, path.atom)
     np.testing.assert_allclose(scaled.weights(scaled.n_steps) / factor, path.weights(path.n_steps), rtol=1e-8)
     for name in ("cost", "loo", "loo_se"):
-        np.testing.assert_allclose(getattr(scaled, name) / factor / factor, getattr(path, name), rtol=1e-10)
+        wanted, got = getattr(path, name), getattr(scaled, name) / factor / factor
+        # What is left of 1 - leverage in a row all but interpolated is lost in as many digits as its error is larger.
+        lost = np.maximum(1.0, np.sqrt(path.loo / path.loo[0])) if name.startswith("loo") else np.ones(len(wanted))
+        finite = np.isfinite(wanted)
+        np.testing.assert_array_equal(got[~finite], wanted[~finite], err_msg=name)
+        off = np.abs(got[finite] - wanted[finite])
+        assert (off <= 1e-10 * lost[finite] * wanted[finite]).all(), (name, wanted, got)
 
 
 @given(problems(), settings_of_a_fit, st.sampled_from([-1e3, 0.5, 40.0]))
@@ -188,7 +194,9 @@ def test_cost_never_rises(problem, settings, max_atoms):
     steps = np.diff(path.dof)
     assert (steps > -1e-12).all()
     assert (steps < 1 + 1e-10).all()
-    assert (path.loo * path.total_weight >= path.target_residual.mean(axis=1) * (1 - 1e-12)).all()
+    # Errors of rows left out are those of the columns that are fitted, which carry the nugget where there is one.
+    fitted = path.target_residual if path.column_residual is None else path.column_residual
+    assert (path.loo * path.total_weight >= fitted.mean(axis=1) * (1 - 1e-12)).all()
     assert len(set(path.atom)) == path.n_steps
 
 

@@ -107,7 +107,7 @@ class Problem:
 
 def fitted_with(model: Any, parameter: str) -> Any:
     """The parameter as the fit had it; it may have been set to something else since."""
-    return model._fitted_on[parameter]
+    return model._state.given[parameter]
 
 
 def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
@@ -129,8 +129,8 @@ def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         raise ValueError("truncate is not covered by the bounds, which are for the sum of kernels; fit without it.")
     X, y = _check_arrays(model, X, y)
     s = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
-    kernel, settled = fitted_with(model, "kernel"), model._settled
-    atoms = settled.dictionary.resolve(X, settled.gamma, None if sample_weight is None else s)
+    kernel, loop = fitted_with(model, "kernel"), model._state.resolved.loop
+    atoms = loop.dictionary.resolve(X, loop.gamma, None if sample_weight is None else s)
     if not atoms.is_mercer:
         raise ValueError(f"kernel={kernel!r} is not known to be positive semidefinite; bounds are for Mercer kernels.")
     rows = atoms.training_rows

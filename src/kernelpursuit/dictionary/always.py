@@ -54,6 +54,15 @@ class Always(Dictionary):
         """Return just these."""
         return Always(self.part.take(atoms))
 
+    def state(self) -> dict[str, Any]:
+        """The part."""
+        return {"part": self.part}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Always:
+        """Return what `state` describes."""
+        return cls(state["part"])
+
     def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
         """Values of the part."""
         return self.part.block(rows, atoms, dtype, n_threads)

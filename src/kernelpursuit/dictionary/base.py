@@ -41,6 +41,10 @@ class Dictionary(ABC):
     def n_atoms(self) -> int:
         """Number of atoms."""
 
+    def count(self, X: Any) -> int:
+        """Number of atoms that it will have once it is resolved on rows `X`."""
+        return self.n_atoms
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Dictionary:
         """Return this dictionary with everything filled in that the training rows `X` decide."""
         return self
@@ -75,6 +79,15 @@ class Dictionary(ABC):
     def free(self) -> Dictionary:
         """Return this dictionary without what it keeps of the training data beside its atoms."""
         return self
+
+    def state(self) -> dict[str, Any]:
+        """What this dictionary is made of, by name: arrays, numbers, kernels and dictionaries, for `from_state`."""
+        raise ValueError(f"{self!r} is made of functions, which cannot be written down as arrays.")
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Dictionary:
+        """Return the dictionary that `state` describes."""
+        raise ValueError(f"{cls.__name__} cannot be made from arrays.")
 
     def repeated(self) -> np.ndarray:
         """Which atoms are the same function as an earlier one, as far as that is easy to see."""

@@ -81,6 +81,17 @@ class Constant(Functions):
     def __init__(self) -> None:
         super().__init__(_one)
 
+    def state(self) -> dict[str, Any]:
+        """How often the constant is in: once, or where no such atom was picked, never."""
+        return {"n_atoms": self.n_atoms, "training_rows": self.training_rows}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Functions:
+        """Return the constant that `state` describes."""
+        made = cls().take(np.zeros(state["n_atoms"], dtype=np.intp))
+        made.training_rows = state["training_rows"]
+        return made
+
     def __repr__(self) -> str:
         """Show that it is the constant."""
         return "Constant()"

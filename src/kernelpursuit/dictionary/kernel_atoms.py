@@ -76,6 +76,10 @@ class KernelAtoms(Dictionary):
         """What multiplies gamma, one number an atom, or None for ones."""
         return self._factors
 
+    def count(self, X: Any) -> int:
+        """Number of centres: the rows, unless others are given."""
+        return X.shape[0] if self.at_training_rows else self.n_atoms
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> KernelAtoms:
         """Fill in the centres and gamma; move the origin of stationary kernels into the data."""
         if isinstance(self.kernel, CallableKernel):
@@ -96,6 +100,24 @@ class KernelAtoms(Dictionary):
         self._origin = origin
         self.training_rows = training_rows
         return self
+
+    def state(self) -> dict[str, Any]:
+        """Kernel, centres and factors, and where the embedding has its origin."""
+        return {
+            "kernel": self.kernel,
+            "centers": self._centers,
+            "factors": self._factors,
+            "origin": self._origin,
+            "training_rows": self.training_rows,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> KernelAtoms:
+        """Return the atoms that `state` describes."""
+        centers = state["centers"]
+        return cls(state["kernel"], centers)._with(
+            state["kernel"], centers, state["factors"], state["origin"], state["training_rows"]
+        )
 
     def take(self, atoms: np.ndarray) -> KernelAtoms:
         """Return the atoms at these centres; the centres are copied."""

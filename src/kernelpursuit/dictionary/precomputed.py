@@ -37,6 +37,10 @@ class Precomputed(Dictionary):
         self.columns: np.ndarray | None = None  # number of each atom's column in the training matrix
         self.n_columns = 0  # how many columns that matrix had
 
+    def count(self, X: Any) -> int:
+        """Number of columns."""
+        return X.shape[1]
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Precomputed:
         """Take the columns of `X` as atoms."""
         resolved = Precomputed(self._said_mercer)
@@ -80,6 +84,23 @@ class Precomputed(Dictionary):
         freed = self.take(np.arange(self.n_atoms))
         freed._matrix = None
         return freed
+
+    def state(self) -> dict[str, Any]:
+        """The columns' numbers; not the matrix."""
+        return {
+            "is_mercer": self._said_mercer,
+            "columns": self.columns,
+            "n_columns": self.n_columns,
+            "training_rows": self.training_rows,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Precomputed:
+        """Return the columns that `state` describes."""
+        made = cls(state["is_mercer"])
+        made.columns, made.n_columns = state["columns"], state["n_columns"]
+        made.training_rows = state["training_rows"]
+        return made
 
     def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
         """Values read from `rows`, which hold all columns, or just those of this dictionary, in its order."""

@@ -80,6 +80,22 @@ class LinearTrend(Dictionary):
         taken.training_rows = np.full(len(atoms), -1)
         return taken
 
+    def state(self) -> dict[str, Any]:
+        """Centre and spread of the features, and which of them are in."""
+        return {
+            "center": self.center,
+            "spread": self.spread,
+            "features": self.features,
+            "training_rows": self.training_rows,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> LinearTrend:
+        """Return the line that `state` describes."""
+        made = cls(state["center"], state["spread"])
+        made.features, made.training_rows = state["features"], state["training_rows"]
+        return made
+
     def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
         """Standardised features."""
         assert self.features is not None

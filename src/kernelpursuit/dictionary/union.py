@@ -65,6 +65,10 @@ class Union(Dictionary):
             if len(mine):
                 yield k, part, mine, places[mine] - starts[k]
 
+    def count(self, X: Any) -> int:
+        """Number of atoms of all parts."""
+        return sum(part.count(X) for part in self.parts)
+
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Union:
         """Resolve every part."""
         union = Union(*(part.resolve(X, gamma, weights) for part in self.parts))
@@ -91,6 +95,17 @@ class Union(Dictionary):
         taken.order[np.concatenate([mine for _, _, mine, _ in pieces])] = np.arange(len(atoms))
         taken.training_rows = _training_rows(self)[atoms]
         return taken
+
+    def state(self) -> dict[str, Any]:
+        """The parts, and the order of their atoms."""
+        return {"parts": self.parts, "order": self.order, "training_rows": self.training_rows}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Union:
+        """Return the union that `state` describes."""
+        made = cls(*state["parts"])
+        made.order, made.training_rows = state["order"], state["training_rows"]
+        return made
 
     def repeated(self) -> np.ndarray:
         """Which atoms repeat an earlier one of their part."""

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.special import log_expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, check_array, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._validate import check_option
-from kernelpursuit.dictionary import Precomputed
-from kernelpursuit.estimators.automatic import Settled, chosen_rule, is_word, settle
+from kernelpursuit._validate import check_flag, check_option
+from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.checks import ROWS, check_range, one_sentence
+from kernelpursuit.estimators.fitting import TrainingData
+from kernelpursuit.estimators.labels import ClassWeights, check_labels, codes_of
+from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest, refuse_validation_rows
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
-from kernelpursuit.estimators.probabilities import agreeing
+from kernelpursuit.estimators.spec import chosen_rule, is_word
 from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
-from kernelpursuit.pursuit import ALL_ROWS, Watch, as_fitted_loss, check_weights
-from kernelpursuit.stopping import count_atoms
-from kernelpursuit.updates import as_update
+from kernelpursuit.model import FittedModel, OneVsRestModel
+from kernelpursuit.model.probabilities import agreeing
+from kernelpursuit.pursuit import Watch
 
 
 class _Log(Logistic):
@@ -135,8 +133,11 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     """
 
     _alpha = 0.1
+    _fitted_names = (*BaseKernelPursuit._fitted_names, "classes_", "_class_weights", "_class_params")
     classes_: np.ndarray
-    estimators_: list[KernelPursuitClassifier]
+    _class_weights: ClassWeights
+    #: Parameters of the classifiers of single classes.
+    _class_params: dict[str, Any]
 
     def __init__(
         self,
@@ -210,224 +211,133 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         -------
         self
         """
-        with unchanged_by_failure(self):
-            if isinstance(getattr(self, "path_", None), list):
-                # One path cannot go on from those of several classes, nor keep their models.
-                for name in ("estimators_", "_fitted_on"):
-                    self.__dict__.pop(name, None)
-            if y is None:
-                raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
-            own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
-            check_parameters(self, _Log() if is_word(self.loss, "log") else self._resolve_loss(), classes=True)
-            with one_sentence("X", X):
-                X = validate_data(self, X, **ROWS)
-            check_range(X)
-            labels = self._check_labels(y, X.shape[0])
-            weights = self._weights_of_rows(labels, sample_weight)
-            seen = labels if weights is None else labels[weights > 0]
-            self.classes_ = np.unique(seen)
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    f"y holds one class only, {self.classes_.tolist()[0]!r} (rows of weight 0 do not count); "
-                    "give rows of at least two classes."
-                )
-            if weights is not None and len(self.classes_) < len(np.unique(labels)):
-                # Rows of weight zero may have labels that no other row has: they are left out, whatever they say.
-                labels = np.where(np.isin(labels, self.classes_), labels, self.classes_[0])
-            if own_atoms and len(self.classes_) > 2:
-                return self._fit_each(X, labels, weights, callback)
-            self._loss = self._resolve_loss()
-            return self._fit(X, self._codes(labels), weights, callback, self._loss, classes=True)
+        fitted = copy.copy(self)
+        fitted._fit_labels(X, y, sample_weight, callback)
+        return self._take_over(fitted)
 
-    def _check_labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
-        """Labels as an array of one dimension."""
-        with one_sentence(name):
-            labels = column_or_1d(y, warn=True)
-            assert_all_finite(labels, input_name=name)
-            check_classification_targets(labels)
-        if len(labels) != n_rows:
-            raise ValueError(f"{name} has {len(labels)} labels, but X has {n_rows} rows; give one label for each row.")
-        return labels
-
-    def _weights_of_rows(self, labels: np.ndarray, sample_weight: Any) -> np.ndarray | None:
-        weights = None if sample_weight is None else check_weights(sample_weight, len(labels))
-        self._weight_of_class: dict[Any, float] | None = None
-        self._counts = None
-        if self.class_weight is None:
-            return weights
-        # class_weight says how much a row matters, and not how often it was seen: left out, it goes as a whole.
-        self._counts = counted = np.ones(len(labels)) if weights is None else weights
-        known, which = np.unique(labels[counted > 0], return_inverse=True)
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            sums = np.bincount(which, weights=counted[counted > 0])
-            by_class = (sums.sum() / (len(known) * sums))[which]
+    def _fit_labels(self, X: Any, y: Any, sample_weight: Any, callback: Any) -> None:
+        if y is None:
+            raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
+        own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
+        check_parameters(self, _Log() if is_word(self.loss, "log") else self._loss_for(2), classes=True)
+        with one_sentence("X", X):
+            X = validate_data(self, X, **ROWS)
+        check_range(X)
+        labels = check_labels(y, X.shape[0])
+        weights = ClassWeights.of(self.class_weight, labels, sample_weight)
+        seen = labels if weights.rows is None else labels[weights.rows > 0]
+        self.classes_ = np.unique(seen)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds one class only, {self.classes_.tolist()[0]!r} (rows of weight 0 do not count); "
+                "give rows of at least two classes."
+            )
+        if weights.rows is not None and len(self.classes_) < len(np.unique(labels)):
+            # Rows of weight zero may have labels that no other row has: they are left out, whatever they say.
+            labels = np.where(np.isin(labels, self.classes_), labels, self.classes_[0])
+        self._class_weights = weights.without_rows()
+        is_ovr = own_atoms and len(self.classes_) > 2
+        loss = self._loss_for(len(self.classes_))
+        if is_ovr and self.loss != "log" and loss.kind == "classes":
+            raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
+        rule = chosen_rule(self.stop)
+        if is_ovr:
+            refuse_validation_rows(rule)
+        data = TrainingData(
+            X,
+            self._codes(labels, loss),
+            weights.rows,
+            loss,
+            classes=self.classes_,
+            counts=weights.counts,
+            held_out=self._validation_rows(rule),
+            names=getattr(self, "feature_names_in_", None),
+        )
+        if is_ovr:
+            self._fit_one_vs_rest(data, labels, callback)
         else:
-            try:
-                by_label = {label: float(self.class_weight[label]) for label in self.class_weight}
-            except (ValueError, TypeError, LookupError):
-                raise ValueError(
-                    f"class_weight={self.class_weight!r} is not usable; give a dict by label, 'balanced' or None."
-                ) from None
-            # A fold may lack a class of the dict; but where y has one that is not there either, it is a slip.
-            strange = [label for label in by_label if label not in known.tolist()]
-            if strange and any(label not in by_label for label in known.tolist()):
-                raise ValueError(f"class_weight={self.class_weight!r} names {strange[0]!r}, which is no label of y.")
-            by_class = np.array([by_label.get(label, 1.0) for label in known.tolist()])[which]
-        self._weight_of_class = dict(zip(labels[counted > 0].tolist(), by_class.tolist()))
-        full = np.zeros(len(labels))
-        full[counted > 0] = by_class
-        return check_weights(full * counted, len(labels), "class_weight")
+            self._fit(data, callback)
 
-    def _resolve_loss(self) -> Loss:
-        """The loss object for as many classes as there are."""
+    def _fit_one_vs_rest(self, data: TrainingData, labels: np.ndarray, callback: Any) -> None:
+        watch = Watch(callback, self.verbose)
+        try:
+            self.model_, self._class_params = fit_one_vs_rest(self, data, labels, watch)
+            self._state = None
+        finally:
+            watch.close()
+
+    def _loss_for(self, n_classes: int) -> Loss:
+        """The loss object for so many classes."""
         if is_word(self.loss, "log"):
-            return Logistic() if len(self.classes_) == 2 else Softmax()
+            return Logistic() if n_classes == 2 else Softmax()
         loss = as_loss(self.loss, ("log", *losses_for(lambda loss: loss.takes_codes)))
         if not loss.takes_codes:
             raise ValueError(f"loss={self.loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
         return loss
 
-    def _codes(self, labels: np.ndarray) -> np.ndarray:
+    def _codes(self, labels: np.ndarray, loss: Loss) -> np.ndarray:
         """Labels as targets, shape (n_rows, n_scores): 0 and 1 for softmax, else -1 and +1."""
-        if self._loss.kind == "classes":
-            return (labels[:, None] == self.classes_).astype(np.float64)
-        shown = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return np.where(labels[:, None] == shown, 1.0, -1.0)
+        return codes_of(labels, self.classes_, loss)
 
-    def _held_out(self, X: Any, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
-        """Labels of held-out rows as codes, each seen in training, and weights that class_weight is in."""
+    def _validation_targets(self, X: Any, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
+        """Labels of validation rows as codes, each seen in training, and weights that class_weight is in."""
         name = "Validation's y"
-        labels = self._check_labels(y, X.shape[0], name)
+        labels = check_labels(y, X.shape[0], name)
         with one_sentence(name):
             unseen = np.setdiff1d(labels, self.classes_)
         if len(unseen):
             raise ValueError(
                 f"{name} holds the label {unseen.tolist()[0]!r}, which no training row has; leave such rows out."
             )
-        if self._weight_of_class is not None:
-            given = np.ones(len(labels)) if weights is None else check_weights(weights, len(labels), name)
-            weights = given * np.array([self._weight_of_class[label] for label in labels.tolist()])
-        return X, self._codes(labels), weights
-
-    def _fit_each(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, callback: Any) -> Self:
-        """Fit a model of its own for each class against the rest."""
-        if self.loss != "log" and self._resolve_loss().kind == "classes":
-            raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
-        self._refuse_given_rows(chosen_rule(self.stop, has_atoms=False))
-        watch = Watch(callback, self.verbose)
-        try:
-            return self._fit_watched_classes(X, labels, weights, watch)
-        finally:
-            watch.close()
-
-    def _fit_watched_classes(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch) -> Self:
-        self._loss = self._resolve_loss()
-        update = as_update(self.update)
-        seen = self._observe(X, self._codes(labels), weights, update, as_fitted_loss(self._loss, update), True)
-        X, weights, labels = seen.X, seen.weights, labels if seen.rows is None else labels[seen.rows]
-        self._rows_seen = seen.rows
-        settled = self._settle_for_all(X, labels, weights, watch, seen.each)
-        returns = self.outside == "return" or (self.outside == "auto" and settled.learned is not None)
-        self.estimators_ = []
-        watch.part(ALL_ROWS)
-        n_classes = len(self.classes_)
-        for i, label in enumerate(self.classes_):
-            params = {
-                **self.get_params(deep=False),
-                "class_weight": None,
-                "multi_class": "shared",
-                "kernel": settled.dictionary,
-                "gamma": settled.gamma,
-                "alpha": settled.alpha,
-                "max_atoms": settled.max_atoms,
-                "stop": settled.rule,
-                "refine": False,
-                "trend": None,
-                "outside": "return" if returns else "free",
-            }
-            one = type(self)(**params)
-            one.n_features_in_, one.classes_ = X.shape[1], np.array([False, True])
-            one._counts, one._weight_of_class, one._loss = seen.counts, None, one._resolve_loss()
-            one._shared_scales = self.feature_scales_
-            with watch.within(i / n_classes, (i + 1) / n_classes, f"class {i + 1} of {n_classes}"):
-                one._fit(X, one._codes(labels == label), weights, watch, one._loss, classes=True)
-            one._rows_seen = seen.rows
-            one._keep(one._n_steps, one.stop_reason_)
-            self.estimators_.append(one)
-        self._gather()
-        self.stop_reason_ = watch.explain(self.stop_reason_)
-        return self
-
-    def _settle_for_all(
-        self, X: Any, labels: np.ndarray, weights: np.ndarray | None, watch: Watch, counts: np.ndarray | None
-    ) -> Settled:
-        """What is learned of all classes at once, and shared by their models: kernel, scales and penalty."""
-        update = as_update(self.update)
-        settled = settle(
-            self,
-            X,
-            self._codes(labels),
-            weights,
-            update=update,
-            loss=as_fitted_loss(self._loss, update),
-            classes=True,
-            seed=check_seed(self.random_state),
-            picks_atoms=False,
-            watch=watch,
-            counts=counts,
-        )
-        self._set_settled(settled)
-        return settled
-
-    @staticmethod
-    def _refuse_given_rows(rule: Any) -> None:
-        if rule.validation_set() is not None:
-            raise ValueError(
-                "multi_class='ovr' holds rows out by itself; give Validation a fraction in place of X and y."
-            )
-
-    def _gather(self) -> Self:
-        """Put the models of all classes together: their distinct atoms, and weights that are zero for most."""
-        first = self.estimators_[0]
-        self.path_ = [one.path_ for one in self.estimators_]  # type: ignore[assignment]
-        used = np.concatenate([one.center_indices_ for one in self.estimators_])
-        self.center_indices_, where = np.unique(used, return_index=True)
-        self.n_atoms_ = len(where)
-        centers = [one.centers_ for one in self.estimators_]
-        self.centers_ = None
-        if first.centers_ is not None:
-            stack = sp.vstack(centers, format="csr") if sp.issparse(first.centers_) else np.vstack(centers)
-            self.centers_ = stack[where]
-        self.coef_ = np.zeros((len(self.classes_), self.n_atoms_))
-        for row, one in zip(self.coef_, self.estimators_):
-            row[np.searchsorted(self.center_indices_, one.center_indices_)] = one.coef_[0]
-        self.intercept_ = np.array([one.intercept_[0] for one in self.estimators_])
-        self.fixed_coef_ = np.vstack([one.fixed_coef_[0] for one in self.estimators_])
-        each = ", ".join(f"{label} has {one.n_atoms_}" for label, one in zip(self.classes_, self.estimators_))
-        self.stop_reason_ = f"{count_atoms(self.n_atoms_)} in all, each counted once: {each}"
-        return self
+        codes = self._codes(labels, self._loss_for(len(self.classes_)))
+        return X, codes, self._class_weights.for_rows(labels, weights, name)
 
     @property
-    def _is_ovr(self) -> bool:
-        return isinstance(self.path_, list)
+    def estimators_(self) -> list[KernelPursuitClassifier]:
+        """One classifier for each class, of whether a row is in it; with `multi_class="ovr"`."""
+        if not isinstance(self._fitted_model, OneVsRestModel):
+            raise AttributeError("estimators_ is for multi_class='ovr' with more than two classes.")
+        return [self._of_class(one) for one in self._fitted_model.models]
 
-    def at(self, k: int) -> Self:
-        """Return the fitted model with the first `k` atoms of the path; nothing is refitted."""
+    def _of_class(self, model: FittedModel) -> KernelPursuitClassifier:
+        one = type(self)(**self._class_params)
+        one.n_features_in_, one.classes_ = self.n_features_in_, np.array([False, True])
+        one.model_, one._state, one._class_weights = model, None, ClassWeights(None, None, None)
+        return one
+
+    def said_to_be_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:
+        """Return this fitted estimator as a fit with other parameters would have left it, those of classes too."""
+        other = super().said_to_be_fitted_with(params, change)
+        if isinstance(self.model_, OneVsRestModel):
+            other._class_params = {**self._class_params, **params}
+        return other
+
+    def at(self, k: int, *, keep_path: bool = True) -> Self:
+        """Return the fitted model with the first `k` atoms of the path; nothing is refitted.
+
+        Parameters
+        ----------
+        k : int
+            Number of atoms; with `multi_class="ovr"`, of each class.
+        keep_path : bool, default=True
+            Whether the model keeps the whole path; without the steps after the first `k` it is small.
+
+        Returns
+        -------
+        An estimator like this one.
+        """
         check_is_fitted(self)
-        return self._each(lambda one: one.at(k)) if self._is_ovr else super().at(k)
+        if not isinstance(self.model_, OneVsRestModel):
+            return super().at(k, keep_path=keep_path)
+        return self._with_model(self.model_.at(k, keep_path=check_flag("keep_path", keep_path)))
 
     def select(self, rule: Any) -> Self:
         """Return the fitted model that another stopping rule keeps of this path; nothing is refitted."""
         check_is_fitted(self)
-        if not self._is_ovr:
+        if not isinstance(self.model_, OneVsRestModel):
             return super().select(rule)
-        self._refuse_given_rows(chosen_rule(rule, has_atoms=False))
-        return self._each(lambda one: one.select(rule))
-
-    def _each(self, change: Any) -> Self:
-        model = copy.copy(self)
-        model.estimators_ = [change(one) for one in self.estimators_]
-        return model._gather()
+        refuse_validation_rows(chosen_rule(rule))
+        return self._with_model(self.model_.select(rule))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes: the largest names the predicted one.
@@ -444,30 +354,13 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """
         check_is_fitted(self)
         X = self._rows_to_predict(X)
-        return self._margins(self._decision(X), X)
+        return self._margins(self.model_.scores(X, self._n_threads), X)
 
     def _rows_to_predict(self, X: Any) -> Any:
-        if not self._is_ovr:
-            return self._check_rows(X, self.n_atoms_)
-        shape: tuple[int, ...] = getattr(X, "shape", ())
-        precomputed = isinstance(self.estimators_[0]._path_atoms, Precomputed)
-        with one_sentence("X", X):
-            if not (precomputed and len(shape) == 2 and shape[1] == self.n_atoms_ != self.n_features_in_):
-                return validate_data(self, X, reset=False, **ROWS)
-            picked = check_array(X, ensure_min_features=0, **ROWS)
-        # The classes' own models take all columns: the others are not looked at.
-        place = sp.csr_array(
-            (np.ones(self.n_atoms_), self.center_indices_, np.arange(self.n_atoms_ + 1)),
-            shape=(self.n_atoms_, self.n_features_in_),
-            dtype=picked.dtype,
-        )
-        return picked @ place
-
-    def _decision(self, X: Any) -> np.ndarray:
-        """Scores of the model, or of each class's own."""
-        if self._is_ovr:
-            return np.hstack([one._decision(X) for one in self.estimators_])
-        return super()._decision(X)
+        rows = self._rows(X, self.n_atoms_)
+        if isinstance(self.model_, OneVsRestModel) and rows.shape[1] != self.n_features_in_:
+            return self.model_.all_columns(rows)
+        return rows
 
     def _margins(self, scores: np.ndarray, X: Any) -> np.ndarray:
         """One column for two classes; float32 for float32 rows."""
@@ -510,24 +403,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """
         check_is_fitted(self)
         X = self._rows_to_predict(X)
-        scores = self._decision(X)
-        if self._is_ovr:
-            # One factor for all classes, so that the largest score stays the most probable; in logarithms, so that
-            # rows add up to one where every class is next to impossible.
-            factor = float(np.median([one._factor for one in self.estimators_]))
-            p = softmax(log_expit(2 * factor * scores), axis=1)
-        else:
-            p = self._probabilities(scores)
+        scores = self.model_.scores(X, self._n_threads)
+        p = self.model_.probabilities(scores)
         p = p.astype(np.float32) if X.dtype == np.float32 else p
         return agreeing(p, self._places(self._margins(scores, X)))
-
-    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return self._measure.probabilities(scores.T, self._factor).T
-
-    @property
-    def _factor(self) -> float:
-        """What scores are multiplied by before they become probabilities."""
-        return 1.0 if self.path_.temperature is None else float(self.path_.temperature[self._n_steps])
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of `predict_proba`."""
@@ -547,10 +426,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             In step with the arrays of `path_`.
         """
         check_is_fitted(self)
-        if self._is_ovr:
+        if isinstance(self.model_, OneVsRestModel):
             raise ValueError("multi_class='ovr' has a path for each class; use those of estimators_.")
-        X = self._check_rows(X, self._path_atoms.n_atoms)
-        for scores in self._staged(X):
+        X = self._rows(X, self.model_.atoms.n_atoms)
+        for scores in self.model_.staged_scores(X, self._n_threads):
             yield self._margins(scores, X)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:

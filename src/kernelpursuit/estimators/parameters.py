@@ -9,12 +9,12 @@ import numpy as np
 from kernelpursuit._validate import check_flag, check_number, check_option, check_verbose
 from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.engine import resolve_budget
-from kernelpursuit.estimators.automatic import check_trend, chosen_rule, is_word
 from kernelpursuit.estimators.checks import check_seed
-from kernelpursuit.estimators.outside import OPTIONS
+from kernelpursuit.estimators.spec import check_trend, chosen_rule, is_word
 from kernelpursuit.kernels import BY_NAME as KERNELS
 from kernelpursuit.losses import BY_NAME as LOSSES
 from kernelpursuit.losses import Loss
+from kernelpursuit.model.outside import OPTIONS
 from kernelpursuit.pursuit import Settings, as_fitted_loss, resolve_threads
 from kernelpursuit.pursuit.penalty import NAMES as PENALTIES
 from kernelpursuit.pursuit.problem import check_truncate
@@ -63,7 +63,7 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
         classes=classes,
     )
     check_loss(settings)
-    rule = chosen_rule(estimator.stop, has_atoms=False, loss=fitted_loss)
+    rule = chosen_rule(estimator.stop)
     require_known(rule, update, fitted_loss)
     check_choices(settings, rule)
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.calibration import (
-    Calibration,
-    ErrorScale,
-    Uncertainty,
-    calibrate,
-    choose_rows,
-    leave_one_out,
-)
-from kernelpursuit.estimators.checks import check_rows_and_targets, unchanged_by_failure
+from kernelpursuit.estimators.checks import check_rows_and_targets
+from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
+from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.losses import as_loss
-from kernelpursuit.pursuit import check_weights, one_blas_thread, resolve_threads
+from kernelpursuit.model import FittedModel
+from kernelpursuit.pursuit import check_weights
 
 
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
@@ -190,7 +185,9 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     5
     """
 
-    _error_scale: ErrorScale | None = None
+    _fitted_names = (*BaseKernelPursuit._fitted_names, "_y_ndim")
+    model_: FittedModel
+    _y_ndim: int
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
         """Fit the model.
@@ -213,53 +210,27 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         -------
         self
         """
-        with unchanged_by_failure(self):
-            loss = as_loss(self.loss, losses_for(lambda loss: loss.kind == "real"))
-            if loss.kind != "real":
-                raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
-            check_parameters(self, loss, classes=False)
-            X, y = check_rows_and_targets(self, X, y)
-            weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-            self._y_ndim = y.ndim
-            self._error_scale = None
-            return self._fit(X, y[:, None] if y.ndim == 1 else y, weights, callback, loss)
+        fitted = copy.copy(self)
+        fitted._fit_numbers(X, y, sample_weight, callback)
+        return self._take_over(fitted)
 
-    def _know_data(
-        self,
-        X: Any,
-        y: np.ndarray,
-        used: np.ndarray | None,
-        weights: np.ndarray | None,
-        counts: np.ndarray | None,
-    ) -> None:
-        """Find the scale of errors where atoms were learned under the squared loss."""
-        super()._know_data(X, y, used, weights, counts)
-        learned = self._settled.learned
-        if learned is None or self._measure.loss is not None:
-            return
-        # As the loop took them, in whatever units that is.
-        given = np.ones(len(y)) if weights is None else weights if used is None else weights[used]
-        given = given * (self.path_.total_weight / given.sum())
-        each = np.ones(len(y)) if counts is None else counts if used is None else counts[used]
-        held_back = learned.held_back
-        if held_back is not None and used is not None:
-            held_back = held_back[used]
-        rows, n_unseen = choose_rows(len(y), held_back)
-        with one_blas_thread():
-            part = X[rows]
-            f, R = self._decision(part), self.path_.factor(self._n_steps).R
-            values = np.vstack([self._fixed_values(part), self._values(part, self._atoms)])
-            calibration = Calibration(
-                X=part,
-                y=y[rows],
-                weights=given[rows] / given[rows].mean(),
-                n_unseen=n_unseen,
-                f=f,
-                base=self._base(part),
-                errors=learned.optimism * leave_one_out(y, given, each, rows, f, R, values),
-            )
-            n_threads = resolve_threads(self.n_jobs)
-            self._error_scale = calibrate(calibration, learned.kernel, learned.scales, self._n_steps, n_threads)
+    def _fit_numbers(self, X: Any, y: Any, sample_weight: Any, callback: Any) -> None:
+        loss = as_loss(self.loss, losses_for(lambda loss: loss.kind == "real"))
+        if loss.kind != "real":
+            raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
+        check_parameters(self, loss, classes=False)
+        X, y = check_rows_and_targets(self, X, y)
+        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+        self._y_ndim = y.ndim
+        data = TrainingData(
+            X,
+            y[:, None] if y.ndim == 1 else y,
+            weights,
+            loss,
+            held_out=self._validation_rows(chosen_rule(self.stop)),
+            names=getattr(self, "feature_names_in_", None),
+        )
+        self._fit(data, callback)
 
     def predict(self, X: Any, return_std: bool = False, interval: float | None = None) -> Any:
         """Predict targets.
@@ -290,15 +261,14 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             well, `(y, std, lower, upper)`.
         """
         check_is_fitted(self)
-        coverage = None if interval is None else self._check_coverage("interval", interval)
-        X = self._check_rows(X, self.n_atoms_)
-        scores = self._decision(X)
-        mean = self._mean(scores)
+        coverage = None if interval is None else _check_coverage("interval", interval)
+        X, model = self._rows(X, self.n_atoms_), self.model_
+        mean = model.mean(model.scores(X, self._n_threads))
         out = [mean]
         if return_std:
-            out.append(self._deviations(X, mean))
+            out.append(model.deviations(X, mean, self._n_threads))
         if coverage is not None:
-            half = self._half_widths(X, mean, coverage)
+            half = model.half_widths(X, mean, coverage, self._n_threads)
             out += [mean - half, mean + half]
         shaped = tuple(self._shaped(values, X) for values in out)
         return shaped if len(shaped) > 1 else shaped[0]
@@ -323,80 +293,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             training row is interpolated, so that nothing is left to say what its error would be.
         """
         check_is_fitted(self)
-        fraction = self._check_coverage("coverage", coverage)
-        self.path_.half_width(self._n_steps, fraction)
-        X = self._check_rows(X, self.n_atoms_)
-        mean = self._mean(self._decision(X))
-        half = self._half_widths(X, mean, fraction)
+        fraction, model = _check_coverage("coverage", coverage), self.model_
+        model.path.half_width(model.n_steps, fraction)
+        X = self._rows(X, self.n_atoms_)
+        mean = model.mean(model.scores(X, self._n_threads))
+        half = model.half_widths(X, mean, fraction, self._n_threads)
         return self._shaped(mean - half, X), self._shaped(mean + half, X)
-
-    @staticmethod
-    def _check_coverage(name: str, coverage: Any) -> float:
-        fraction: float = check_number(name, coverage, low=0, strict=True)
-        if fraction >= 1:
-            raise ValueError(f"{name}={coverage!r} is not usable; give a number above 0 and below 1.")
-        return fraction
-
-    def _half_widths(self, X: Any, mean: np.ndarray, coverage: float) -> np.ndarray:
-        """Half the widths of intervals, shape (n_rows, n_targets) or (n_targets,)."""
-        scale, k = self._error_scale, self._n_steps
-        if scale is None:
-            return self.path_.half_width(k, coverage)
-        # A model of another size has the scale of the one that was kept, and what its noise is larger by.
-        now, then = (np.sqrt(self.path_.noise_variance(size)) for size in (k, scale.n_steps))
-        more = np.sqrt(np.fmax(now - then, 0.0)) * np.sqrt(np.fmax(now + then, 0.0))
-        out = np.empty_like(mean)
-        for rows, part in self._chunks(X, self._atoms):
-            out[rows] = scale.intervals(self._uncertainty(scale, part, mean[rows]), more, coverage)
-        return out
-
-    def _uncertainty(self, scale: ErrorScale, part: Any, mean: np.ndarray) -> Uncertainty:
-        return scale.at(part, mean, self._base(part), self._fade(part), resolve_threads(self.n_jobs))
-
-    def _deviations(self, X: Any, mean: np.ndarray) -> np.ndarray:
-        """Standard deviations, shape (n_rows, n_targets)."""
-        R, scale, learned = self.path_.factor(self._n_steps).R, self._error_scale, self._settled.learned
-        sigma = np.sqrt(self.path_.noise_variance(self._n_steps)) * (1.0 if learned is None else learned.optimism)
-        # Weights below one are no counts: the noise is that of a row of mean weight.
-        weight = self.path_.total_weight / self.path_.n_units
-        out = np.empty_like(mean)
-        for rows, part in self._chunks(X, self._atoms):
-            leverage = np.zeros(part.shape[0])
-            if len(R):
-                values = np.vstack([self._fixed_values(part), self._block(part, self._atoms)])
-                directions = solve_triangular(R, values, trans="T", overwrite_b=True, check_finite=False)
-                leverage += weight * np.einsum("ij,ij->j", directions, directions)
-            if scale is None:
-                out[rows] = np.sqrt(np.outer(1.0 + leverage, np.square(sigma)))
-            else:
-                out[rows] = scale.deviations(self._uncertainty(scale, part, mean[rows]), sigma, leverage)
-        return out
-
-    def _fixed_values(self, part: Any) -> np.ndarray:
-        """Values of what every model has: the constant, then the functions that are always in."""
-        ones = np.ones((int(self.path_.intercept_is_fitted), part.shape[0]))
-        return ones if self._always is None else np.vstack([ones, self._block(part, self._always)])
-
-    def _set_weights(self, coef: np.ndarray, intercept: Any, fixed: np.ndarray) -> None:
-        """One dimension less for one target."""
-        if self._y_ndim == 1:
-            super()._set_weights(coef[0], float(intercept[0]), fixed[0])
-        else:
-            super()._set_weights(coef, intercept, fixed)
-
-    def _mean(self, scores: np.ndarray) -> np.ndarray:
-        """What scores predict, shape (n_rows, n_targets)."""
-        loss, outside = self._measure.loss, self._outside
-        if loss is None:
-            return scores
-        mean = loss.mean(scores.T).T
-        # Scores in other units than the targets have not been clipped.
-        return mean if outside is None or self._scores_are_targets else np.minimum(mean, outside.ceiling)
-
-    def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
-        """One dimension for one target; float32 for float32 rows."""
-        values = values[:, 0] if self._y_ndim == 1 else values
-        return values.astype(np.float32) if X.dtype == np.float32 else values
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predictions of the models after 0, 1, ... steps, along the whole path.
@@ -411,6 +313,37 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             In step with the arrays of `path_`.
         """
         check_is_fitted(self)
-        X = self._check_rows(X, self._path_atoms.n_atoms)
-        for scores in self._staged(X):
-            yield self._shaped(self._mean(scores), X)
+        X = self._rows(X, self.model_.atoms.n_atoms)
+        for scores in self.model_.staged_scores(X, self._n_threads):
+            yield self._shaped(self.model_.mean(scores), X)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the kept atoms; one dimension for one target."""
+        return self._of_targets(super().coef_)
+
+    @property
+    def intercept_(self) -> Any:
+        """The constant, or one for each target."""
+        constants = super().intercept_
+        return float(constants[0]) if self._y_ndim == 1 else constants
+
+    @property
+    def fixed_coef_(self) -> np.ndarray:
+        """Weights of the functions that are always in; one dimension for one target."""
+        return self._of_targets(super().fixed_coef_)
+
+    def _of_targets(self, weights: np.ndarray) -> np.ndarray:
+        return weights[0] if self._y_ndim == 1 else weights
+
+    def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
+        """One dimension for one target; float32 for float32 rows."""
+        values = values[:, 0] if self._y_ndim == 1 else values
+        return values.astype(np.float32) if X.dtype == np.float32 else values
+
+
+def _check_coverage(name: str, coverage: Any) -> float:
+    fraction: float = check_number(name, coverage, low=0, strict=True)
+    if fraction >= 1:
+        raise ValueError(f"{name}={coverage!r} is not usable; give a number above 0 and below 1.")
+    return fraction

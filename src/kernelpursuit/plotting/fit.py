@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelpursuit.dictionary import Precomputed
 from kernelpursuit.plotting.parts import (
     BLUE,
     ORANGE,
@@ -104,7 +103,7 @@ class FitDisplay:
 
         rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
         n_features = rows.shape[1]
-        drawable = n_features <= 2 and not isinstance(kernel_model(estimator)._path_atoms, Precomputed)
+        drawable = n_features <= 2 and not kernel_model(estimator).model_.is_precomputed
         display = cls(
             X=rows,
             y=pick(y),
@@ -122,7 +121,7 @@ class FitDisplay:
             grid = np.stack(np.meshgrid(*display.axes), axis=-1)
             points, model = grid.reshape(-1, n_features), kernel_model(estimator)
             display.values = pick(predict(points)).reshape(grid.shape[:-1])
-            if model.path_.models.factor(model._n_steps) is not None:
+            if model.path_.models.factor(model.model_.n_steps) is not None:
                 display.std = pick(predict(points, return_std=True)[1]).reshape(grid.shape[:-1])
             if display.centers is not None and len(display.centers):
                 display.center_values = pick(predict(display.centers))

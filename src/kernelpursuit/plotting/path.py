@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernelpursuit.model import OneVsRestModel
 from kernelpursuit.plotting.parts import (
     BLUE,
     GREEN,
@@ -124,9 +125,9 @@ class PathDisplay:
         >>> display = PathDisplay.from_estimator(model)
         """
         model = kernel_model(best_of(estimator))
-        if isinstance(model.path_, list):
+        if isinstance(model.model_, OneVsRestModel):
             raise ValueError("multi_class='ovr' has a path for each class; draw one of estimators_.")
-        return cls.from_path(model.path_, kept=model._n_steps, ax=ax)
+        return cls.from_path(model.path_, kept=model.model_.n_steps, ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on new axes."""

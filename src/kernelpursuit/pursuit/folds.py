@@ -28,10 +28,7 @@ def fold_errors(
     """
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     usable = np.flatnonzero(weights)
-    if len(usable) < n_folds:
-        raise ValueError(
-            f"stop='cv' deals rows to {n_folds} folds, for which n_samples={len(usable)} is too few; give fewer folds."
-        )
+    check_folds(n_folds, weights, len(weights))
     dealt = np.random.default_rng([seed, 0, FOLDS]).permutation(usable)
     dealt = dealt[np.argsort(groups[dealt], kind="stable")]
     total, out = 0.0, np.zeros((1, n_steps + 1))
@@ -44,3 +41,12 @@ def fold_errors(
         out = out + errors * weights[fold].sum()
         total += weights[fold].sum()
     return out / total
+
+
+def check_folds(n_folds: int, weights: np.ndarray | None, n_rows: int) -> None:
+    """Refuse more folds than rows that have a weight."""
+    n_usable = n_rows if weights is None else np.count_nonzero(weights)
+    if n_usable < n_folds:
+        raise ValueError(
+            f"stop='cv' deals rows to {n_folds} folds, for which n_samples={n_usable} is too few; give fewer folds."
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
 from kernelpursuit.losses import Loss
 
@@ -42,16 +42,6 @@ class Measure:
         if not self.classes:
             return False
         return self.loss is None or self.loss.probabilities(np.zeros((1 + (self.loss.kind == "classes"), 1))) is None
-
-    def probabilities(self, scores: np.ndarray, temperature: float) -> np.ndarray:
-        """Probabilities of the classes, shape (n_classes, n_rows): the loss's own, or `softmax(temperature scores)`.
-
-        Of one score s, the classes have the scores -s and s.
-        """
-        own = None if self.loss is None else self.loss.probabilities(scores)
-        if own is not None:
-            return own
-        return softmax(temperature * _one_each(scores), axis=0)
 
 
 def classes_of(scores: np.ndarray) -> np.ndarray:

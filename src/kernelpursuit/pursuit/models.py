@@ -43,6 +43,14 @@ class Models(ABC):
         """The triangular factor of the model after k steps; None where its weights are no least-squares fit."""
         return None
 
+    @abstractmethod
+    def first(self, k: int) -> Models:
+        """Return the models after 0, 1, ..., k steps alone."""
+
+    @abstractmethod
+    def n_places(self, k: int) -> int:
+        """How many atoms the first k steps have used."""
+
     def in_units(self, units: np.ndarray) -> Models:
         """Return the models of targets that are so many times as large, one number for each target."""
         raise ValueError(f"{type(self).__name__} models have no units of targets; fit with update='orthogonal'.")
@@ -114,6 +122,17 @@ class Factored(Models):
         """Places of the atoms after k steps."""
         return self.factor(k).members
 
+    def first(self, k: int) -> Factored:
+        """The factor after k steps, and how atoms left until then."""
+        factor = self.factor(k)
+        last = Factor(factor.members.copy(), factor.R.copy(), factor.b.copy())
+        return Factored(last, self.n_fixed, {step: drop for step, drop in self.drops.items() if step <= k})
+
+    def n_places(self, k: int) -> int:
+        """One more than the last place of those in the model and those that have left it."""
+        left = [drop.place for step, drop in self.drops.items() if step <= k]
+        return max([*left, *self.members(k)], default=-1) + 1
+
     def in_units(self, units: np.ndarray) -> Factored:
         """Return the models of targets that are so many times as large."""
         drops = {step: replace(drop, b=drop.b * units) for step, drop in self.drops.items()}
@@ -166,7 +185,16 @@ class Increments(Models):
 
     def members(self, k: int) -> np.ndarray:
         """The atoms of the first k steps, which are the first places."""
-        return np.arange(self.place[:k].max(initial=-1) + 1)
+        return np.arange(self.n_places(k))
+
+    def first(self, k: int) -> Increments:
+        """The first k steps."""
+        fixed = replace(self.fixed, p=self.fixed.p[:, : self.n_places(k)])
+        return Increments(self.place[:k], self.step[:k], self.factor_before[:k], fixed)
+
+    def n_places(self, k: int) -> int:
+        """One more than the last place."""
+        return int(self.place[:k].max(initial=-1)) + 1
 
     def weights(self, k: int) -> np.ndarray:
         """Add up what the first k steps left."""
@@ -202,6 +230,17 @@ class Explicit(Models):
     def members(self, k: int) -> np.ndarray:
         """Places of the atoms after k steps."""
         return self.refits[k].members if k in self.refits else self.places[k]
+
+    def first(self, k: int) -> Explicit:
+        """What is written down of the first k steps."""
+        n = self.n_places(k)
+        fixed = None if self.fixed is None else replace(self.fixed, p=self.fixed.p[:, :n])
+        refits = {step: refit for step, refit in self.refits.items() if step <= k}
+        return Explicit(self.places[: k + 1], self.values[: k + 1], fixed, self.scale, refits)
+
+    def n_places(self, k: int) -> int:
+        """One more than the last place of any of these models."""
+        return max((int(places.max(initial=-1)) for places in self.places[: k + 1]), default=-1) + 1
 
     def weights(self, k: int) -> np.ndarray:
         """The weights written down, or those of the refit."""

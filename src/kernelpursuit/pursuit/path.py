@@ -12,6 +12,13 @@ from kernelpursuit.pursuit.models import Factor, Models
 # Coverages at which the quantiles of leave-one-out errors are kept; closer where they rise fast.
 LEVELS = np.concatenate([np.linspace(0.0, 0.9, 37), np.linspace(0.905, 0.995, 19), [0.999]])
 
+# Arrays with one entry for every size, from none on.
+EVERY_SIZE = (
+    *("size", "cost", "residual_norm", "dof", "loo", "loo_se", "rcond", "correlation", "target_residual"),
+    *("column_residual", "validation", "loo_error", "validation_error", "temperature", "loo_quantiles"),
+    *("cv", "cv_error"),
+)
+
 
 @dataclass
 class Script:
@@ -272,6 +279,24 @@ class PursuitPath:
     def with_validation(self, validation: np.ndarray, wrong: np.ndarray | None = None) -> PursuitPath:
         """Return this path with errors on held-out rows, and of classifiers the part of them in a wrong class."""
         return replace(self, validation=validation, validation_error=wrong)
+
+    def first(self, k: int) -> PursuitPath:
+        """Return the path of the first k steps alone, with no view of the arrays of this one."""
+        k = self.check_size(k)
+        cut: dict[str, Any] = {}
+        for name in EVERY_SIZE:
+            values = getattr(self, name)
+            cut[name] = None if values is None else values[: k + 1].copy()
+        return replace(
+            self,
+            **cut,
+            atom=self.atom[:k].copy(),
+            used=self.used[: self.models.n_places(k)].copy(),
+            models=self.models.first(k),
+            refits={step: refit for step, refit in self.refits.items() if step <= k},
+            skipped=[entry for entry in self.skipped if entry[0] <= k],
+            swaps=[entry for entry in self.swaps if entry[0] <= k],
+        )
 
     def columns(self) -> dict[str, np.ndarray]:
         """The path as named columns of equal length; the atom of k = 0 is -1."""

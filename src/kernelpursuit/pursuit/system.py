@@ -38,11 +38,16 @@ def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> No
         if is_given:  # all three look at the residual at the row of an atom
             require_training_rows(problem.dictionary, what)
             require_mercer(problem.dictionary, what)
-    if selection == "random":
+    check_candidates_of(settings, rule, problem.n_looked_at)
+
+
+def check_candidates_of(settings: Settings, rule: StoppingRule, n_looked_at: int | None) -> None:
+    """Refuse candidates that are drawn anew at each step (`n_looked_at` of them) where all have to be looked at."""
+    if settings.selection == "random":
         why = "an atom drawn at random is the only one looked at"
-        _require(problem.n_looked_at is None, "selection='random'", "candidates='all' or a list", why)
+        _require(n_looked_at is None, "selection='random'", "candidates='all' or a list", why)
     if rule.needs_correlation:
-        scored = selection in SCORES and problem.n_looked_at is None
+        scored = settings.selection in SCORES and n_looked_at is None
         needs = "selection='correlation' or 'gain' over all candidates"
         _require(scored, f"stop={rule.name!r}", needs, "it asks how much any atom correlates with what is left")
 
@@ -82,6 +87,17 @@ def check_loss(settings: Settings) -> None:
     _require(not settings.exchange, what, "exchange=False", why)
     _require(settings.penalty in (None, "ridge", "rkhs"), what, "penalty='ridge', 'rkhs' or None", why)
     _require(settings.truncate is None, what, "truncate=None", "its scores are not in the units of y")
+
+
+def check_loss_shape(loss: Loss, targets: np.ndarray, weights: np.ndarray | None) -> None:
+    """Refuse targets that a loss does not take, and a loss whose values are of a wrong shape or not finite.
+
+    `targets` have the shape (n_targets, n_rows).
+    """
+    loss.check_targets(targets)
+    given = np.ones(targets.shape[1]) if weights is None else weights
+    objective, nothing = Objective(loss.resolve(targets, given), targets, given), np.zeros(targets.shape)
+    objective.value(nothing), objective.gradient(nothing), objective.metric(nothing)
 
 
 def require_known(rule: StoppingRule, update: Update, loss: Loss | None) -> None:

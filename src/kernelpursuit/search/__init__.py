@@ -4,7 +4,6 @@ criterion       what one fit is judged by: a curve over its path, at the size th
 grid            the values that are tried
 table           results as fits come in, and those that failed
 progress        where the search is, on stderr
-ordinary        a model from a shared dictionary made one that knows nothing of it
 length_scales   the search
 """
 

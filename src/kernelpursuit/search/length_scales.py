@@ -12,19 +12,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpursuit._validate import ByName, check_option, check_verbose
 from kernelpursuit.dictionary import Dictionary
-from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size
+from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size, unshare
 from kernelpursuit.engine import resolve_budget
 from kernelpursuit.engine.engine import FLOAT64_UP_TO
-from kernelpursuit.estimators.automatic import chosen_rule, given_dictionary, is_word, most_atoms
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.spec import MOST_PICKED, WITHIN, chosen_rule, given_dictionary, is_word
 from kernelpursuit.pursuit import check_weights
 from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
 from kernelpursuit.search.criterion import SCORE_AT, Judged, resolve_judge
 from kernelpursuit.search.grid import auto_gammas, check_values
-from kernelpursuit.search.ordinary import make_ordinary
 from kernelpursuit.search.progress import SearchProgress
 from kernelpursuit.search.table import Table
+from kernelpursuit.stopping import Loo
 
 
 def _best_has(name: str) -> Any:
@@ -179,7 +179,9 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         check_range(rows)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
         check_option("score_at", self.score_at, SCORE_AT)
-        rule = resolve_judge(self.by, chosen_rule(base.stop, base.refine is True), self.cv)
+        # Refined atoms are learned, and kept as such are.
+        is_refined = is_word(base.stop, "auto") and base.refine is True
+        rule = resolve_judge(self.by, Loo(within=WITHIN) if is_refined else chosen_rule(base.stop), self.cv)
         grid = self._grid(base, dictionary, rows, weights)
         shared = self._share(base, dictionary, rows, sorted(gamma for gamma, _ in grid))
         # Folds, held-out rows and drawn candidates are the same for all.
@@ -190,7 +192,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = {name: float(table.columns[name][table.best]) for name in names}
         if rule.takes_rows_away:
             best = clone(base).set_params(**self.best_params_, **seed).fit(X, y, sample_weight=sample_weight)
-            best = make_ordinary(best, {name: base.random_state for name in seed})
+            best = best.said_to_be_fitted_with({name: base.random_state for name in seed}, unshare)
         self.best_estimator_ = best
         self.results_ = table.columns
         self.best_index_ = table.best
@@ -221,7 +223,8 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         finally:
             progress.close()
         table.finish(rule)
-        return table, make_ordinary(best, before)
+        # The best is an ordinary model, that knows nothing of shared distances.
+        return table, best.said_to_be_fitted_with(before, unshare)
 
     def _check_estimator(self) -> tuple[BaseKernelPursuit, Dictionary]:
         """The estimator and its dictionary, both of kinds that a search can vary."""
@@ -264,7 +267,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         dtype = np.dtype(np.float64 if n_values <= FLOAT64_UP_TO else np.float32)
         table = shared_size(dictionary, rows.shape[0]) * dtype.itemsize
         # A table in place of the dictionary's own values would be no gain: there must be room for both.
-        max_atoms = most_atoms(base.max_atoms, has_atoms=False)
+        max_atoms = MOST_PICKED if is_word(base.max_atoms, "auto") else base.max_atoms
         basis = rows.shape[0] * 8 * (max_atoms if isinstance(max_atoms, (int, np.integer)) else 0)
         fits = table + n_values * dtype.itemsize + basis <= budget
         everything = is_word(base.candidates, "all") or (

@@ -34,8 +34,8 @@ class Table:
         row: dict[str, Any] = {}
         try:
             model.fit(X, y, sample_weight=sample_weight)
-            each = model.estimators_ if isinstance(model.path_, list) else [model]
-            judged = np.array([judge(rule.by, one.path_, one._n_steps, self.score_at) for one in each])
+            each = model.model_.models
+            judged = np.array([judge(rule.by, one.path, one.n_steps, self.score_at) for one in each])
             row = {"n_atoms": model.n_atoms_, "score": judged[:, 0].mean()}
             if len(each) == 1:
                 row["standard_error"] = judged[0, 1]

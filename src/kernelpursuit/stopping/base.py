@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,6 +97,7 @@ class StoppingRule(ByName):
         return {name: value for name, (value, default) in values.items() if default is MISSING or value != default}
 
 
+@dataclass(repr=False)
 class NoAtoms(StoppingRule):
     """Keep none, for a reason that was found before the loop ran.
 
@@ -108,12 +109,10 @@ class NoAtoms(StoppingRule):
         Steps after which the loop ends, which are there for other rules to choose from; None lets it run.
     """
 
+    reason: str
+    n_steps: int | None = None
     name = "none"
     for_any_loss = True
-
-    def __init__(self, reason: str, n_steps: int | None = None):
-        self.reason = reason
-        self.n_steps = n_steps
 
     def fired(self, path: Any) -> bool:
         """Whether there are enough steps for others."""

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
-from kernelpursuit.estimators.landmarks import Landmarks
-from kernelpursuit.estimators.noise import LogScale, fit_log_scale
+from kernelpursuit.kernels import Kernel
+from kernelpursuit.model.landmarks import Landmarks
+from kernelpursuit.model.noise import LogScale, fit_log_scale
 from kernelpursuit.pursuit.path import LEVELS
 
 # Most rows whose leave-one-out errors are looked at.
@@ -91,7 +92,7 @@ class ErrorScale:
     deviation    their standard deviation
     typical      root mean square of noise(x) over the calibration rows
     quantiles    of absolute leave-one-out errors over s, shape (n_levels, n_targets)
-    n_steps      number of steps of the model that it was made for
+    noise_variance   of the model that it was made for, shape (n_targets,)
     """
 
     columns: Columns
@@ -103,9 +104,9 @@ class ErrorScale:
     deviation: np.ndarray
     typical: np.ndarray
     quantiles: np.ndarray
-    n_steps: int
+    noise_variance: np.ndarray
 
-    def at(self, X: Any, f: np.ndarray, base: np.ndarray, fade: Any, n_threads: int) -> Uncertainty:
+    def at(self, X: Any, f: np.ndarray, base: np.ndarray, fade: Any, n_threads: int | None) -> Uncertainty:
         """What is known of the errors of rows with predictions f, around a base of the same shape.
 
         `fade` is what is left of the model outside the data, 1 for all of it.
@@ -156,6 +157,7 @@ class Calibration:
     n_unseen        how many of them, the first, no atom was picked from; all where that is not known
     f, base         predictions of the model, and of the one without atoms, shape (n_rows, n_targets)
     errors          leave-one-out errors
+    noise_variance  of the model, shape (n_targets,)
     """
 
     X: Any
@@ -165,6 +167,7 @@ class Calibration:
     f: np.ndarray
     base: np.ndarray
     errors: np.ndarray
+    noise_variance: np.ndarray
 
 
 def choose_rows(n_rows: int, held_back: np.ndarray | None) -> tuple[np.ndarray, int]:
@@ -210,7 +213,7 @@ def leave_one_out(
     return np.where(known, (y[rows] - f) / np.where(known, left[:, None], 1.0), nothing)
 
 
-def calibrate(rows: Calibration, kernel: Any, scales: np.ndarray, n_steps: int, n_threads: int) -> ErrorScale:
+def calibrate(rows: Calibration, kernel: Kernel, scales: np.ndarray, n_threads: int | None) -> ErrorScale:
     """Make a scale of errors, and the quantiles in units of it.
 
     Scales are in units in which 90 % of the calibration rows have errors below 1.645 of them.
@@ -244,7 +247,7 @@ def calibrate(rows: Calibration, kernel: Any, scales: np.ndarray, n_steps: int, 
         deviation=deviation,
         typical=unit * np.sqrt(weights @ np.square(noise) / weights.sum()),
         quantiles=np.zeros((len(LEVELS), len(unit))),
-        n_steps=n_steps,
+        noise_variance=rows.noise_variance,
     )
     # Rows at the edge of the data have a larger s than by their noise alone.
     uncertainty = Uncertainty(noise * unit, np.sqrt(landmarks.far(v))[:, None], np.abs(rows.f - rows.base))

@@ -1,0 +1,243 @@
+"""From validated rows to a fitted model: rows observed, parameters resolved, the loop, and what predictions need."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit.estimators.checks import check_seed, digest, is_plain, same_settings
+from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
+from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
+from kernelpursuit.estimators.verdict import warn_if_constant
+from kernelpursuit.learning import Observations, observe
+from kernelpursuit.losses import Loss
+from kernelpursuit.model import FittedModel
+from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, leave_one_out
+from kernelpursuit.model.fitted import Origin
+from kernelpursuit.model.outside import MARGIN, Outside, widened_range
+from kernelpursuit.pursuit import (
+    ALL_ROWS,
+    Script,
+    Watch,
+    check_held_out,
+    one_blas_thread,
+    resolve_threads,
+    run_pursuit,
+)
+from kernelpursuit.pursuit.watch import ASKED
+from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, as_rule
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Validated rows, and what is to be learned of them.
+
+    X, y      rows, and targets or codes of classes, shape (n_rows, n_targets)
+    weights   sample weights, or None
+    loss      the loss that was asked for
+    classes   labels of the classes, where targets are codes of these; None for numbers
+    counts    how often each row was seen, where its weight says something else
+    held_out  rows, targets and weights on which the stopping rule wants the error, or None
+    names     of the features, or None
+    numbers   that the caller has for the rows; None where these are 0, 1, ...
+    scales    of the features, where they were learned for several models at once
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    loss: Loss
+    classes: np.ndarray | None = None
+    counts: np.ndarray | None = None
+    held_out: tuple[Any, Any, Any] | None = None
+    names: np.ndarray | None = None
+    numbers: np.ndarray | None = None
+    scales: np.ndarray | None = None
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether targets are codes of classes."""
+        return self.classes is not None
+
+
+@dataclass(frozen=True)
+class FitState:
+    """What a fit was given and came to, for `warm_start`: two fits with the same `given` are parts of one path.
+
+    given      the parameters, and a digest of the data
+    resolved   what "auto" and "learn" came to
+    asked_for  what decides how many atoms are learned
+    seed       of all that was drawn
+    model      what was fitted; None where nothing can go on from it
+    """
+
+    given: dict[str, Any]
+    resolved: Resolved
+    asked_for: dict[str, Any]
+    seed: int
+    model: FittedModel | None
+
+    def without_rows(self) -> FitState:
+        """The parameters alone: nothing that has a number for every training row, and nothing to go on from."""
+        return replace(self, resolved=replace(self.resolved, learned=None), model=None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A pickle has nothing of the training rows, so that a fit after it starts from nothing."""
+        bare = self.without_rows()
+        return {field.name: getattr(bare, field.name) for field in fields(bare)}
+
+
+def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState | None) -> tuple[FittedModel, FitState]:
+    """Fit the model that an estimator's parameters describe; `last` is the state of an earlier fit, or None."""
+    given = fitted_with(estimator, data)
+    asked_for = {"max_atoms": estimator.max_atoms, "all": not is_word(estimator.stop, "auto")}
+    seed, before, extend = check_seed(estimator.random_state), None, None
+    if estimator.warm_start and last is not None and last.model is not None and same_settings(last.given, given):
+        seed = last.seed
+        # Atoms that were learned are as many as were asked for, and widths were tried with as many; other atoms are
+        # picked one after the other.
+        is_for_as_many = last.resolved.candidates_are_learned or last.resolved.is_suited
+        if not is_for_as_many or same_settings(last.asked_for, asked_for):
+            before, extend = last.resolved, Script.of(last.model.path)
+    if data.held_out is not None:
+        check_held_out(data.held_out, data.X.shape[1], data.y.shape[1])
+    spec = make_spec(estimator, data, seed)
+    seen = observed(spec, data)
+    resolved = resolve(spec, seen, watch, before)
+    if watch.current != ALL_ROWS:
+        watch.part(ALL_ROWS)
+    learned, loss = resolved.learned, spec.loop.loss
+    settings = replace(
+        resolved.loop,
+        units=seen.units,
+        all_picked=ALL_LEARNED if resolved.candidates_are_learned else ALL_PICKED,
+        margin=MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
+    )
+    outcome = run_pursuit(
+        seen.X,
+        seen.y,
+        settings,
+        resolved.rule,
+        seen.weights,
+        held_out=data.held_out,
+        counts=seen.counts,
+        judged=None if learned is None else learned.held_back,
+        callback=watch,
+        extend=extend if learned is None or learned.script is None else learned.script,
+    )
+    numbers = outcome.path.used
+    if resolved.candidates_are_learned:
+        assert learned is not None
+        numbers = learned.rows[numbers]
+    for rows in (seen.rows, data.numbers):
+        numbers = numbers if rows is None else rows[numbers]
+    model = FittedModel(
+        path=outcome.path,
+        n_steps=outcome.n_kept,
+        reason=watch.explain(outcome.reason),
+        atoms=outcome.atoms,
+        numbers=numbers,
+        always=outcome.always,
+        measure=outcome.measure,
+        is_dense=outcome.dense,
+        limits=outcome.limits,
+        units=seen.units,
+        origin=origin_of(spec, resolved),
+        optimism=1.0 if learned is None else learned.optimism,
+        classes=data.classes,
+        feature_names=data.names,
+    )
+    if learned is not None or spec.outside == "return":
+        model = _with_data(model, data, seen, spec, resolved)
+    was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
+    if learned is not None and spec.stops_by_auto and (seen.y != seen.y[0]).any() and not was_asked_to_end:
+        warn_if_constant(
+            type(estimator).__name__,
+            model.path,
+            model.n_steps,
+            has_trend=model.always is not None,
+            bears_outliers=loss is not None and loss.is_for_outliers,
+        )
+    # What was cut short is nothing to go on from.
+    return model, FitState(given, resolved, asked_for, seed, None if watch.has_ended else model)
+
+
+def origin_of(spec: FitSpec, resolved: Resolved) -> Origin:
+    """What a model says of how it was fitted."""
+    return Origin(
+        kernel=resolved.kernel,
+        penalty=resolved.loop.penalty,
+        alpha=resolved.loop.alpha,
+        scales=resolved.scales,
+        update=spec.loop.update,
+        auto_rule=spec.auto_rule(resolved.learned),
+    )
+
+
+def fitted_with(estimator: Any, data: TrainingData) -> dict[str, Any]:
+    """All that a path depends on: two fits in which it is the same are parts of one path."""
+    rule = None if is_word(estimator.stop, "auto") else as_rule(estimator.stop)
+    free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose"}
+    settings = {name: value for name, value in estimator.get_params(deep=False).items() if name not in free}
+    held_out = None if rule is None else rule.validation_fraction()
+    # Arrays may be changed in place after the fit, so what is compared by value is copied.
+    settings = {name: copy.deepcopy(value) if is_plain(value) else value for name, value in settings.items()}
+    return {"data": digest(data.X, data.y, data.weights), "held_out": held_out, **settings}
+
+
+def observed(spec: FitSpec, data: TrainingData) -> Observations:
+    """Rows as the fit takes them: where not all is learned, as they were given."""
+    loss = spec.loop.loss
+    if not spec.joins_rows:
+        return Observations(data.X, data.y, data.weights, data.counts, None, None)
+    return observe(
+        data.X,
+        data.y,
+        data.weights,
+        data.counts,
+        squared=loss is None and not data.has_codes,
+        bears_outliers=data.has_codes or (loss is not None and loss.is_for_outliers),
+        names=None if data.names is None else data.names.tolist(),
+    )
+
+
+def _with_data(
+    model: FittedModel, data: TrainingData, seen: Observations, spec: FitSpec, resolved: Resolved
+) -> FittedModel:
+    """The model with what predictions outside the rows need, and with the size of errors where atoms were learned."""
+    learned = resolved.learned
+    weights = learning_rows(spec, seen.y, seen.weights)
+    fitted = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
+    X, y = seen.X[fitted], seen.y[fitted]
+    n_threads = resolve_threads(spec.loop.n_jobs)
+    if spec.outside == "return" or (spec.outside == "auto" and learned is not None):
+        targets = y - model.base(X, n_threads) if model.scores_are_targets else y
+        outside = Outside.of(X, targets, data.scales if learned is None else learned.scales)
+        if learned is not None and learned.trend is not None and spec.trend is None:
+            outside = replace(outside, limits=widened_range(y))
+        model = replace(model, outside=outside)
+    if learned is None or data.has_codes or model.measure.loss is not None:
+        return model
+    # Weights as the loop took them, in whatever units that is.
+    given = np.ones(len(y)) if weights is None else weights[fitted]
+    given = given * (model.path.total_weight / given.sum())
+    each = np.ones(len(y)) if seen.each is None else seen.each[fitted]
+    rows, n_unseen = choose_rows(len(y), None if learned.held_back is None else learned.held_back[fitted])
+    with one_blas_thread():
+        part = X[rows]
+        f, R = model.scores(part, n_threads), model.path.factor(model.n_steps).R
+        values = np.vstack([model.fixed_values(part, n_threads), model.values(part, model.kept, n_threads)])
+        calibration = Calibration(
+            X=part,
+            y=y[rows],
+            weights=given[rows] / given[rows].mean(),
+            n_unseen=n_unseen,
+            f=f,
+            base=model.base(part, n_threads),
+            errors=learned.optimism * leave_one_out(y, given, each, rows, f, R, values),
+            noise_variance=model.path.noise_variance(model.n_steps),
+        )
+        return replace(model, error_scale=calibrate(calibration, learned.kernel, learned.scales, n_threads))

@@ -1,0 +1,75 @@
+"""One model for each class against the rest: scales and penalty are learned once, atoms are picked for each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit.estimators.checks import check_seed
+from kernelpursuit.estimators.fitting import TrainingData, fit_model, observed, origin_of
+from kernelpursuit.estimators.labels import codes_of
+from kernelpursuit.estimators.resolve import Resolved, resolve
+from kernelpursuit.estimators.spec import make_spec
+from kernelpursuit.model import OneVsRestModel
+from kernelpursuit.pursuit import ALL_ROWS, Watch
+from kernelpursuit.stopping import StoppingRule
+
+
+def refuse_validation_rows(rule: StoppingRule) -> None:
+    """Refuse a rule with validation rows of its own: the models would need codes for each class."""
+    if rule.validation_set() is not None:
+        raise ValueError("multi_class='ovr' holds rows out by itself; give Validation a fraction in place of X and y.")
+
+
+def fit_one_vs_rest(
+    estimator: Any, data: TrainingData, labels: np.ndarray, watch: Watch
+) -> tuple[OneVsRestModel, dict[str, Any]]:
+    """Fit a model for each class; return them, and the parameters that each was fitted with."""
+    spec = make_spec(estimator, data, check_seed(estimator.random_state), one_by_one=True)
+    seen = observed(spec, data)
+    resolved = resolve(spec, seen, watch)
+    classes = np.array([False, True])
+    one = type(estimator)(**_parameters(estimator, resolved))
+    binary = replace(
+        data,
+        X=seen.X,
+        weights=seen.weights,
+        counts=seen.counts,
+        numbers=seen.rows,
+        scales=resolved.scales,
+        loss=one._loss_for(2),
+        classes=classes,
+    )
+    labels = labels if seen.rows is None else labels[seen.rows]
+    models, labels_of_classes = [], data.classes
+    watch.part(ALL_ROWS)
+    assert labels_of_classes is not None
+    n_classes = len(labels_of_classes)
+    for i, label in enumerate(labels_of_classes):
+        codes = codes_of(labels == label, classes, binary.loss)
+        with watch.within(i / n_classes, (i + 1) / n_classes, f"class {i + 1} of {n_classes}"):
+            model, _ = fit_model(one, replace(binary, y=codes), watch, None)
+        models.append(model)
+    origin = origin_of(spec, resolved)
+    found = OneVsRestModel(tuple(models), labels_of_classes, data.X.shape[1], origin).with_reason()
+    return replace(found, reason=watch.explain(found.reason)), one.get_params(deep=False)
+
+
+def _parameters(estimator: Any, resolved: Resolved) -> dict[str, Any]:
+    """What one class is fitted with: all that was left open is resolved."""
+    returns = estimator.outside == "return" or (estimator.outside == "auto" and resolved.learned is not None)
+    return {
+        **estimator.get_params(deep=False),
+        "class_weight": None,
+        "multi_class": "shared",
+        "kernel": resolved.loop.dictionary,
+        "gamma": resolved.loop.gamma,
+        "alpha": resolved.loop.alpha,
+        "max_atoms": resolved.loop.max_atoms,
+        "stop": resolved.rule,
+        "refine": False,
+        "trend": None,
+        "outside": "return" if returns else "free",
+    }
