@@ -114,10 +114,8 @@ class KernelAtoms(Dictionary):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> KernelAtoms:
         """Return the atoms that `state` describes."""
-        centers = state["centers"]
-        return cls(state["kernel"], centers)._with(
-            state["kernel"], centers, state["factors"], state["origin"], state["training_rows"]
-        )
+        atoms = cls(state["kernel"], state["centers"])
+        return atoms._place(state["factors"], state["origin"], state["training_rows"])
 
     def take(self, atoms: np.ndarray) -> KernelAtoms:
         """Return the atoms at these centres; the centres are copied."""

@@ -91,7 +91,7 @@ class Kernel(ByName, ABC):
         from kernelpursuit.kernels.composed import Sum
 
         if isinstance(other, Kernel):
-            return Sum(self, other)
+            return Sum((self, other))
         return _refuse_unless_dictionary(self, "+", other)
 
     def __mul__(self, other: Any) -> Kernel:
@@ -99,7 +99,7 @@ class Kernel(ByName, ABC):
         from kernelpursuit.kernels.composed import Product, Scaled
 
         if isinstance(other, Kernel):
-            return Product(self, other)
+            return Product((self, other))
         if isinstance(other, numbers.Real):
             factor: Any = other
             return Scaled(self, factor)

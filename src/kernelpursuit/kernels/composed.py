@@ -77,7 +77,7 @@ class Composed(Kernel):
             yield term.diagonal(z[:, first:last])
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class _Chain(Composed):
     """Two or more kernels joined by one operator; chains of the same operator are one chain."""
 
@@ -86,14 +86,14 @@ class _Chain(Composed):
     operation: ClassVar[str]
     sign: ClassVar[str]
 
-    def __init__(self, *terms: Kernel):
-        flat = [inner for term in terms for inner in (term.terms if type(term) is type(self) else (term,))]
+    def __post_init__(self) -> None:
+        flat = [inner for term in self.terms for inner in (term.terms if type(term) is type(self) else (term,))]
         if len(flat) < 2 or not all(isinstance(term, Kernel) for term in flat):
-            raise ValueError(f"{type(self).__name__} takes two or more kernel objects, not {terms!r}.")
+            raise ValueError(f"{type(self).__name__} takes a tuple of two or more kernel objects, not {self.terms!r}.")
         object.__setattr__(self, "terms", tuple(flat))
 
     def _of(self, terms: tuple[Kernel, ...]) -> Self:
-        return type(self)(*terms)
+        return type(self)(terms)
 
     @property
     def steps(self) -> tuple[Step, ...]:
