@@ -51,12 +51,12 @@ KP_INLINE void add_terms(const T* x, Index rows, Index d, const T* c, const doub
     }
 }
 
-// P = slopes times G in float64, zero from `rows` to `padded`.
+// P = derivatives times G in float64, zero from `rows` to `padded`.
 template <class T>
-KP_INLINE void weigh(const T* slopes, const T* G, Index rows, Index padded, double* P) {
+KP_INLINE void weigh(const T* derivatives, const T* G, Index rows, Index padded, double* P) {
     Index i = 0;
-    for (; i + width <= rows; i += width) store(P + i, load_double(slopes + i) * load_double(G + i));
-    for (; i < rows; ++i) P[i] = double(slopes[i]) * double(G[i]);
+    for (; i + width <= rows; i += width) store(P + i, load_double(derivatives + i) * load_double(G + i));
+    for (; i < rows; ++i) P[i] = double(derivatives[i]) * double(G[i]);
     for (; i < padded; ++i) P[i] = 0;
 }
 
@@ -77,7 +77,7 @@ void pull_back(const Task<T>& task, const T* G, Index ldg, double* sums, Index l
         for (Index j = 0; j < m; j += group) {
             const Inputs<T> in = inputs_at(task, s.packed, panels, j);
             const Index atoms = in.atoms;
-            slopes(task.kernel.steps[0], in, s.values, pass);
+            derivatives(task.kernel.steps[0], in, s.values, pass);
             for (Index a = 0; a < atoms; ++a)
                 weigh(s.values + a * pass, G + (j + a) * ldg + i, rows, padded, P + a * pass);
             for (Index k = 0; k < d; ++k) {

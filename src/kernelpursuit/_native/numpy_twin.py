@@ -116,7 +116,7 @@ def _scaled_distance(kind: str, arguments: Array) -> Array:
     return np.minimum(a, 1e4, out=a)
 
 
-def _slopes(kind: str, p0: float, arguments: Array) -> Array:
+def _derivatives(kind: str, p0: float, arguments: Array) -> Array:
     """Return the derivative of a stationary kernel's map; 0 where there is none (Matern 1/2 at distance 0)."""
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         if kind in ("rbf", "laplacian"):
@@ -188,7 +188,7 @@ def pullback(atoms: Atoms, X: Array, G: Array, out: tuple[Array, Array, Array], 
     for rows, some in _tiles(len(X), len(C)):
         c, x = C[some].astype(np.float64), X[rows].astype(np.float64)
         arguments = _arguments(kind, c, x, factors[some])
-        P = G[some, rows] * _slopes(kind, p0, arguments)
+        P = G[some, rows] * _derivatives(kind, p0, arguments)
         for k in range(X.shape[1]):
             difference = x[:, k] - c[:, [k]]
             if kind == "laplacian":

@@ -93,7 +93,7 @@ KP_INLINE Pack<T, N> map(Pack<T, N> s, T p0, Index p1) {
 
 // The derivative of a stationary kernel's map; 0 where there is none (Matern 1/2 at distance 0).
 template <Kind kind, class T, int N>
-KP_INLINE Pack<T, N> slope(Pack<T, N> s, T p0) {
+KP_INLINE Pack<T, N> derivative(Pack<T, N> s, T p0) {
     const T far = 2 * Constants<T>::exp_limit;
     if constexpr (kind == Kind::matern12) {
         const Pack<T, N> a = sqrt(T(2) * s);
@@ -111,13 +111,13 @@ KP_INLINE Pack<T, N> slope(Pack<T, N> s, T p0) {
     }
 }
 
-// What is computed of the sums: the kernel's values, or the slope of its map.
-enum class Of { values, slopes };
+// What is computed of the sums: the kernel's values, or the derivative of its map.
+enum class Of { values, derivatives };
 
 template <Kind kind, Of of, class T, int N>
 KP_INLINE Pack<T, N> mapped(Pack<T, N> s, T p0, Index p1) {
-    if constexpr (of == Of::slopes)
-        return slope<kind>(s, p0);
+    if constexpr (of == Of::derivatives)
+        return derivative<kind>(s, p0);
     else
         return map<kind>(s, p0, p1);
 }
@@ -240,13 +240,13 @@ void values(const Step& step, const Inputs<T>& in, T* out, Index ldo) {
     }
 }
 
-// Slopes of the maps of stationary kernels.
+// Derivatives of the maps of stationary kernels.
 template <class T>
-void slopes(const Step& step, const Inputs<T>& in, T* out, Index ldo) {
+void derivatives(const Step& step, const Inputs<T>& in, T* out, Index ldo) {
     switch (step.kind) {
 #define KP_CASE(name) \
     case Kind::name:  \
-        return values_of<Kind::name, Of::slopes>(in, numbers_of<T>(step), out, ldo);
+        return values_of<Kind::name, Of::derivatives>(in, numbers_of<T>(step), out, ldo);
         KP_STATIONARY(KP_CASE)
 #undef KP_CASE
         default:

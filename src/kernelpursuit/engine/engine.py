@@ -150,7 +150,7 @@ class Engine:
         return values
 
     def _plan(self) -> None:
-        """Settle, once, the float type of the scores; the squared norms tell whether float32 is safe."""
+        """Resolve, once, the float type of the scores; the squared norms tell whether float32 is safe."""
         if self._sqnorms is not None or self._kept is not None:
             return
         everything = np.arange(self.n_atoms)
