@@ -15,6 +15,8 @@ from kernelpursuit.kernels import (
     CallableKernel,
     Kernel,
     Linear,
+    Matern32,
+    Periodic,
     Polynomial,
     RationalQuadratic,
     Sigmoid,
@@ -42,6 +44,11 @@ def _matern52(r):
     return (1 + mpmath.sqrt(5) * r + 5 * r**2 / 3) * mpmath.exp(-mpmath.sqrt(5) * r)
 
 
+def _periodic(x, c, g, p):
+    sines = (mpmath.sin(mpmath.pi * (xf - cf) / p) ** 2 for xf, cf in zip(x, c))
+    return mpmath.exp(-mpmath.fsum(gf * (p / mpmath.pi) ** 2 * sine for gf, sine in zip(g, sines)))
+
+
 # Kernel and parameters -> its formula for one row x, one centre c, and one gamma for each feature.
 FORMULAS = {
     ("rbf",): lambda x, c, g: mpmath.exp(-_square(x, c, g)),
@@ -51,17 +58,39 @@ FORMULAS = {
     ("matern52",): lambda x, c, g: _matern52(mpmath.sqrt(2 * _square(x, c, g))),
     ("rational_quadratic",): lambda x, c, g: 1 / (1 + _square(x, c, g)),
     ("rational_quadratic", ("shape", 2.5)): lambda x, c, g: (1 + _square(x, c, g) / 2.5) ** mpmath.mpf(-2.5),
+    ("periodic",): lambda x, c, g: _periodic(x, c, g, 1),
+    ("periodic", ("period", 2.5)): lambda x, c, g: _periodic(x, c, g, 2.5),
     ("polynomial",): lambda x, c, g: (_product(x, c, g) + 1) ** 3,
     ("polynomial", ("degree", 2), ("coef0", -1.5)): lambda x, c, g: (_product(x, c, g) - 1.5) ** 2,
     ("linear",): lambda x, c, g: _product(x, c, g),
     ("sigmoid",): lambda x, c, g: mpmath.tanh(_product(x, c, g)),
     ("sigmoid", ("coef0", -0.4)): lambda x, c, g: mpmath.tanh(_product(x, c, g) + mpmath.mpf(-0.4)),
 }
+# Kernels of several, all with the same gamma.
+COMPOSED = {
+    ("rbf + linear",): lambda g: RBF(g) + Linear(g),
+    ("rbf * periodic",): lambda g: RBF(g) * Periodic(g, period=2.5),
+    ("2 * rbf",): lambda g: 2 * RBF(g),
+    ("nested",): lambda g: (0.5 * RBF(g) + Linear(g)) * (Matern32(g) + Polynomial(g, degree=2)),
+    ("linear + sigmoid",): lambda g: Linear(g) + Sigmoid(g),
+}
+FORMULAS |= {
+    ("rbf + linear",): lambda x, c, g: FORMULAS["rbf",](x, c, g) + _product(x, c, g),
+    ("rbf * periodic",): lambda x, c, g: FORMULAS["rbf",](x, c, g) * _periodic(x, c, g, 2.5),
+    ("2 * rbf",): lambda x, c, g: 2 * FORMULAS["rbf",](x, c, g),
+    ("nested",): lambda x, c, g: (
+        (FORMULAS["rbf",](x, c, g) / 2 + _product(x, c, g))
+        * (FORMULAS["matern32",](x, c, g) + (_product(x, c, g) + 1) ** 2)
+    ),
+    ("linear + sigmoid",): lambda x, c, g: _product(x, c, g) + mpmath.tanh(_product(x, c, g)),
+}
 EVERY = [pytest.param(key, id="-".join(map(str, (key[0], *(v for _, v in key[1:]))))) for key in FORMULAS]
 STATIONARY = ["rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic"]
 
 
 def make(key, gamma=0.7):
+    if key in COMPOSED:
+        return COMPOSED[key](gamma)
     name, *parameters = key
     return BY_NAME[name](gamma=gamma, **dict(parameters))
 
@@ -84,7 +113,7 @@ def C(rng):
 
 
 def test_every_kernel_has_a_formula_here():
-    assert {key[0] for key in FORMULAS} == set(BY_NAME)
+    assert {key[0] for key in FORMULAS if key not in COMPOSED} == set(BY_NAME)
     assert {kind for kind, kernel in BY_NAME.items() if kernel.is_stationary} == set(STATIONARY)
 
 
@@ -117,7 +146,8 @@ class TestEveryKernel:
 
     def test_diagonal(self, key, X):
         kernel = make(key)
-        embedded = X * kernel.feature_scales()
+        embedded = kernel.embed(X, kernel.origin(X))
+        assert embedded.shape == (len(X), kernel.columns * N_FEATURES)
         np.testing.assert_allclose(kernel.diagonal(embedded), np.diag(naive(key, X, X)), rtol=1e-13)
 
     def test_positive_semidefinite_where_it_says_so(self, key, rng):
@@ -130,6 +160,10 @@ class TestEveryKernel:
 
     def test_gamma_of_each_feature_is_scaled_inputs(self, key, X, C):
         kernel, unit = make(key, PER_FEATURE), make(key, 1.0)
+        if "periodic" in key[0]:  # the period is no part of gamma: where gamma is 0, a feature does not count
+            kernel, fewer = make(key, [0.3, 0.0, 0.6]), make(key, [0.3, 0.6])
+            np.testing.assert_allclose(kernel(X, C), fewer(X[:, ::2], C[:, ::2]), rtol=1e-13, atol=1e-15)
+            return
         scales = PER_FEATURE**kernel.gamma_power
         np.testing.assert_allclose(kernel(X, C), unit(X * scales, C * scales), rtol=1e-13, atol=1e-15)
         np.testing.assert_allclose(kernel(X, C), naive(key, X * scales, C * scales, 1.0), rtol=1e-12, atol=1e-14)
@@ -216,6 +250,11 @@ def test_far_from_zero_nothing_is_lost(name, X, C):
         (RationalQuadratic, {"shape": -1.0}, "shape"),
         (RationalQuadratic, {"shape": np.inf}, "shape"),
         (RationalQuadratic, {"shape": "wide"}, "shape"),
+        (Periodic, {"period": 0.0}, "period"),
+        (Periodic, {"period": [1.0, -1.0]}, "period"),
+        (Periodic, {"period": np.inf}, "period"),
+        (Periodic, {"period": [[1.0]]}, "period"),
+        (Periodic, {"period": "week"}, "period"),
         (Polynomial, {"degree": 0}, "degree"),
         (Polynomial, {"degree": 2.5}, "degree"),
         (Polynomial, {"degree": True}, "degree"),

@@ -5,7 +5,8 @@ import pytest
 from native_reference import DTYPES, SHAPES, every_kernel, points, reference, some_factors
 
 from kernelpursuit import _native
-from kernelpursuit._native import numpy_twin, operations
+from kernelpursuit._native import backend as backends
+from kernelpursuit._native import numpy_twin
 
 
 @pytest.fixture(params=["native", "numpy"])
@@ -14,7 +15,7 @@ def backend(request, monkeypatch):
     if request.param == "native":
         request.getfixturevalue("core")
     else:
-        monkeypatch.setattr(operations, "implementation", numpy_twin)
+        monkeypatch.setattr(backends, "implementation", numpy_twin)
     return request.param
 
 

@@ -5,7 +5,8 @@ import pytest
 from native_reference import DTYPES, STATIONARY, STATIONARY_IDS, points, some_factors
 
 from kernelpursuit import _native
-from kernelpursuit._native import numpy_twin, operations
+from kernelpursuit._native import backend as backends
+from kernelpursuit._native import numpy_twin
 
 # (rows, centres, features): single ones, fewer than a vector holds, many features, several chunks of rows.
 SHAPES = [(1, 1, 1), (1, 7, 3), (13, 1, 2), (67, 13, 10), (45, 6, 40), (2 * 2048 + 777, 9, 5)]
@@ -20,7 +21,7 @@ def backend(request, monkeypatch):
     if request.param == "native":
         request.getfixturevalue("core")
     else:
-        monkeypatch.setattr(operations, "implementation", numpy_twin)
+        monkeypatch.setattr(backends, "implementation", numpy_twin)
     return request.param
 
 

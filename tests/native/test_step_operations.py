@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from native_reference import DTYPES, every_kernel, points, some_factors
 
 from kernelpursuit import _native
-from kernelpursuit._native import numpy_twin, operations
+from kernelpursuit._native import backend as backends
+from kernelpursuit._native import numpy_twin
 
 EPS = np.finfo(float).eps
 # Rows: one, fewer than a vector register holds, one chunk of 2048 to the row, one more, and several.
@@ -24,17 +25,17 @@ def backend(request, monkeypatch):
     if request.param == "native":
         request.getfixturevalue("core")
     else:
-        monkeypatch.setattr(operations, "implementation", numpy_twin)
+        monkeypatch.setattr(backends, "implementation", numpy_twin)
     return request.param
 
 
 def both(call, *arrays):
     """Outcomes of a call on the core in use and on the twin, each with arrays of its own, which it may change."""
     outcomes = []
-    for implementation in (operations.implementation, numpy_twin):
+    for implementation in (backends.implementation, numpy_twin):
         copies = [array.copy() for array in arrays]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(operations, "implementation", implementation)
+            patch.setattr(backends, "implementation", implementation)
             outcomes.append((call(*copies), copies))
     return outcomes
 
@@ -256,9 +257,9 @@ def test_many_vectors_have_the_bits_of_one_at_a_time(dtype, m, n, q, seed):
     """What an atom scores must not depend on what it is scored with; on the twin too."""
     rng = np.random.default_rng(seed)
     block, V = rng.normal(size=(m, n)).astype(dtype), rng.normal(size=(q, n))
-    for implementation in (operations.implementation, numpy_twin):
+    for implementation in (backends.implementation, numpy_twin):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(operations, "implementation", implementation)
+            patch.setattr(backends, "implementation", implementation)
             together = _native.stored_rmatvec(block, V)
             for t in {0, q // 2, q - 1}:
                 np.testing.assert_array_equal(together[t : t + 1], _native.stored_rmatvec(block, V[t : t + 1]))

@@ -6,6 +6,8 @@ import pytest
 from native_reference import DTYPES, IDS, KERNELS, SHAPES, every_kernel, points, reference, some_factors
 
 from kernelpursuit import _native
+from kernelpursuit._native import numpy_twin
+from kernelpursuit._native.spec import Atoms, steps_of
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +19,7 @@ def many_digits():
 def twin_block(kernel, C, X, factors):
     out = np.empty((len(C), len(X)), X.dtype)
     factors = np.empty(0, X.dtype) if factors is None else factors
-    _native.numpy_twin.block(*kernel, C, X, factors, out, 1)
+    numpy_twin.block(Atoms(steps_of(kernel), C, factors), X, out, 1)
     return out
 
 

@@ -17,6 +17,10 @@ linear               t
 sigmoid              tanh(t + p0)                            p0
 ==================== ======================================= ==========================
 
+Several formulas make one kernel as steps ``(kind, p0, p1, columns)`` in postfix order. Inputs then hold the columns of
+every formula side by side, `columns` for each feature, and the steps ``("sum", 0, 0, 0)``, ``("product", 0, 0, 0)`` and
+``("multiple", p0, 0, 0)`` combine the values that come before them.
+
 The first six are stationary. For these an atom may have a factor f, which multiplies s (the sum of absolute
 differences, for the Laplacian kernel), as if gamma were f times as large.
 
@@ -30,23 +34,10 @@ is imported, and ``KERNELPURSUIT_ISA`` lowers the instruction set of the native 
 """
 
 from kernelpursuit._native.backend import BACKEND, ISA, max_threads, warn_once_if_slow
-from kernelpursuit._native.operations import (
-    KINDS,
-    absorb,
-    block,
-    criteria,
-    distances,
-    examine,
-    matvec,
-    pullback,
-    rmatvec,
-    rotate,
-    sqnorms,
-    stored_examine,
-    stored_rmatvec,
-    sweep,
-    transform,
-)
+from kernelpursuit._native.blocks import block, distances, pullback, transform
+from kernelpursuit._native.products import examine, matvec, rmatvec, sqnorms, stored_examine, stored_rmatvec
+from kernelpursuit._native.spec import KINDS
+from kernelpursuit._native.steps import absorb, criteria, rotate, sweep
 
 __all__ = [
     "BACKEND",

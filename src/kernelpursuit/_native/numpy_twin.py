@@ -7,28 +7,17 @@ bounded memory whose size does not depend on the number of threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from kernelpursuit._native.spec import Atoms, Step
+
 Array = NDArray[Any]
-
-KINDS = (
-    "rbf",
-    "laplacian",
-    "matern12",
-    "matern32",
-    "matern52",
-    "rational_quadratic",
-    "polynomial",
-    "linear",
-    "sigmoid",
-)
-
-STATIONARY = KINDS[:6]
 
 # Elements of a tile. A kernel takes a few float64 arrays of that size on the way: about 32 MB in all.
 _TILE = 1 << 19
@@ -45,10 +34,42 @@ def max_threads() -> int:
     return os.cpu_count() or 1
 
 
-def _values(kind: str, p0: float, p1: float, C: Array, X: Array, factors: Array) -> Array:
+def _values(atoms: Atoms, X: Array) -> Array:
     """Return the kernel's values at centres and rows, atom by atom, in the inputs' type."""
-    arguments = _arguments(kind, C.astype(np.float64), X.astype(np.float64), factors)
-    return kernel_map(kind, p0, p1, arguments).astype(X.dtype)
+    C, x = atoms.centers.astype(np.float64), X.astype(np.float64)
+    slices = step_columns(atoms.steps, X.shape[1])
+
+    def formula(number: int) -> Array:
+        kind, p0, p1, _ = atoms.steps[number]
+        return kernel_map(kind, p0, p1, _arguments(kind, C[:, slices[number]], x[:, slices[number]], atoms.factors))
+
+    return run_steps(atoms.steps, formula).astype(X.dtype, copy=False)
+
+
+def step_columns(steps: tuple[Step, ...], n_columns: int) -> list[slice]:
+    """Return the columns that each step takes, one after the other; none for an operation."""
+    ends = np.cumsum([0, *(step[3] for step in steps)])
+    ends = ends * (n_columns // ends[-1])
+    return [slice(first, last) for first, last in pairwise(ends)]
+
+
+def run_steps(steps: tuple[Step, ...], formula: Callable[[int], Array]) -> Array:
+    """Return the values that steps in postfix order leave; `formula(number)` gives those of a single formula."""
+    stack: list[Array] = []
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for number, (kind, p0, _, _) in enumerate(steps):
+            if kind == "sum":
+                upper = stack.pop()
+                stack[-1] = stack[-1] + upper
+            elif kind == "product":
+                upper = stack.pop()
+                stack[-1] = stack[-1] * upper
+            elif kind == "multiple":
+                stack[-1] = stack[-1] * p0
+            else:
+                stack.append(formula(number))
+    (values,) = stack
+    return values
 
 
 def _arguments(kind: str, C: Array, X: Array, factors: Array) -> Array:
@@ -83,14 +104,19 @@ def kernel_map(kind: str, p0: float, p1: float, arguments: Array) -> Array:
         if kind == "rational_quadratic":
             u = np.minimum(arguments / p0, np.finfo(np.float64).max)
             return np.where(np.isinf(arguments), 0.0, np.exp(-p0 * np.log1p(u)))
-        a = np.sqrt({"matern12": 2.0, "matern32": 6.0, "matern52": 10.0}[kind] * arguments)
-        np.minimum(a, 1e4, out=a)
+        a = _scaled_distance(kind, arguments)
         if kind == "matern12":
             return np.exp(-a)
         return (1 + a if kind == "matern32" else 1 + a + a * a / 3) * np.exp(-a)
 
 
-def _slopes(kind: str, p0: float, arguments: Array) -> Array:
+def _scaled_distance(kind: str, arguments: Array) -> Array:
+    """Return the root distance that a Matern kernel decays with, kept where it is finite: exp(-746) is 0 already."""
+    a = np.sqrt({"matern12": 2.0, "matern32": 6.0, "matern52": 10.0}[kind] * arguments)
+    return np.minimum(a, 1e4, out=a)
+
+
+def _derivatives(kind: str, p0: float, arguments: Array) -> Array:
     """Return the derivative of a stationary kernel's map; 0 where there is none (Matern 1/2 at distance 0)."""
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         if kind in ("rbf", "laplacian"):
@@ -98,8 +124,7 @@ def _slopes(kind: str, p0: float, arguments: Array) -> Array:
         if kind == "rational_quadratic":
             u = np.minimum(arguments / p0, np.finfo(np.float64).max)
             return np.where(np.isinf(arguments), 0.0, -np.exp(-p0 * np.log1p(u)) / (1 + u))
-        a = np.sqrt({"matern12": 2.0, "matern32": 6.0, "matern52": 10.0}[kind] * arguments)
-        np.minimum(a, 1e4, out=a)
+        a = _scaled_distance(kind, arguments)
         if kind == "matern12":
             return np.where(a == 0, 0.0, -np.exp(-a) / a)
         return (-3 if kind == "matern32" else -5 / 3 * (1 + a)) * np.exp(-a)
@@ -113,77 +138,57 @@ def _tiles(n: int, m: int, rows: int = _CHUNK_ROWS) -> Iterator[tuple[slice, sli
             yield slice(i, min(i + rows, n)), slice(j, min(j + atoms, m))
 
 
-def block(kind: str, p0: float, p1: float, C: Array, X: Array, factors: Array, out: Array, n_threads: int) -> None:
+def _part(atoms: Atoms, which: slice) -> Atoms:
+    return Atoms(atoms.steps, atoms.centers[which], atoms.factors[which])
+
+
+def block(atoms: Atoms, X: Array, out: Array, n_threads: int) -> None:
     """Fill ``out[j, i] = k(x_i, c_j)``."""
-    for rows, atoms in _tiles(len(X), len(C)):
-        out[atoms, rows] = _values(kind, p0, p1, C[atoms], X[rows], factors[atoms])
+    for rows, some in _tiles(len(X), len(atoms.centers)):
+        out[some, rows] = _values(_part(atoms, some), X[rows])
 
 
-def transform(kind: str, p0: float, p1: float, sums: Array, factor: float, out: Array, n_threads: int) -> None:
+def transform(steps: tuple[Step, ...], sums: Array, factor: float, out: Array, n_threads: int) -> None:
     """Fill ``out = phi(factor * sums)``."""
-    m, n = sums.shape
+    (kind, p0, p1, _), (m, n) = steps[0], sums.shape
     for rows, atoms in _tiles(n, m):
         with np.errstate(over="ignore"):
             arguments = sums[atoms, rows].astype(np.float64) * factor
         out[atoms, rows] = kernel_map(kind, p0, p1, arguments)
 
 
-def matvec(
-    kind: str, p0: float, p1: float, X: Array, C: Array, factors: Array, coef: Array, out: Array, n_threads: int
-) -> None:
+def matvec(atoms: Atoms, X: Array, coef: Array, out: Array, n_threads: int) -> None:
     """Fill ``out[i, t] = sum_j k(x_i, c_j) coef[j, t]``."""
     out[:] = 0.0
-    for rows, atoms in _tiles(len(X), len(C)):
-        values = _values(kind, p0, p1, C[atoms], X[rows], factors[atoms])
-        out[rows] += values.T.astype(np.float64) @ coef[atoms]
+    for rows, some in _tiles(len(X), len(atoms.centers)):
+        values = _values(_part(atoms, some), X[rows])
+        out[rows] += values.T.astype(np.float64) @ coef[some]
 
 
-def rmatvec(
-    kind: str,
-    p0: float,
-    p1: float,
-    C: Array,
-    X: Array,
-    factors: Array,
-    V: Array,
-    squares: bool,
-    weights: Array,
-    out: Array,
-    n_threads: int,
-) -> None:
+def rmatvec(atoms: Atoms, X: Array, V: Array, squares: bool, weights: Array, out: Array, n_threads: int) -> None:
     """Fill ``out[t, j] = sum_i k(x_i, c_j) V[t, i]``, and one more row with ``sum_i w_i k(x_i, c_j)^2`` if `squares`.
 
     No weights are weights of 1.
     """
     out[:] = 0.0
-    for rows, atoms in _tiles(len(X), len(C)):
-        values = _values(kind, p0, p1, C[atoms], X[rows], factors[atoms]).astype(np.float64, copy=False)
-        _add_products(values, V[:, rows], out[: len(V), atoms])
+    for rows, some in _tiles(len(X), len(atoms.centers)):
+        values = _values(_part(atoms, some), X[rows]).astype(np.float64, copy=False)
+        _add_products(values, V[:, rows], out[: len(V), some])
         if squares:
             values = values * values
-            out[-1, atoms] += values @ weights[rows] if len(weights) else values.sum(axis=1)
+            out[-1, some] += values @ weights[rows] if len(weights) else values.sum(axis=1)
 
 
-def pullback(
-    kind: str,
-    p0: float,
-    p1: float,
-    C: Array,
-    X: Array,
-    factors: Array,
-    G: Array,
-    centers: Array,
-    scales: Array,
-    by_factor: Array,
-    n_threads: int,
-) -> None:
+def pullback(atoms: Atoms, X: Array, G: Array, out: tuple[Array, Array, Array], n_threads: int) -> None:
     """Fill the gradients by centres, by the logarithms of feature scales, and by those of factors, from dL / dK."""
+    ((kind, p0, _, _),), C, factors = atoms
+    centers, scales, by_factor = out
     centers[:], scales[:], by_factor[:] = 0.0, 0.0, 0.0
     f = factors.astype(np.float64) if len(factors) else np.ones(len(C))
-    for rows, atoms in _tiles(len(X), len(C)):
-        c, x = C[atoms].astype(np.float64), X[rows].astype(np.float64)
-        arguments = _arguments(kind, c, x, factors[atoms])
-        P = G[atoms, rows] * _slopes(kind, p0, arguments)
+    for rows, some in _tiles(len(X), len(C)):
+        c, x = C[some].astype(np.float64), X[rows].astype(np.float64)
+        arguments = _arguments(kind, c, x, factors[some])
+        P = G[some, rows] * _derivatives(kind, p0, arguments)
         for k in range(X.shape[1]):
             difference = x[:, k] - c[:, [k]]
             if kind == "laplacian":
@@ -191,9 +196,9 @@ def pullback(
             else:
                 first = 2 * P * difference
                 second = first * difference
-            centers[atoms, k] -= f[atoms] * first.sum(axis=1)
-            scales[k] += f[atoms] @ second.sum(axis=1)
-        by_factor[atoms] += np.einsum("ji,ji->j", P, np.where(P == 0, 0.0, arguments))
+            centers[some, k] -= f[some] * first.sum(axis=1)
+            scales[k] += f[some] @ second.sum(axis=1)
+        by_factor[some] += np.einsum("ji,ji->j", P, np.where(P == 0, 0.0, arguments))
 
 
 def stored_rmatvec(block: Array, V: Array, squares: bool, out: Array, n_threads: int) -> None:
@@ -247,14 +252,13 @@ def criteria(
     residual: Array,
     leverage: Array,
     weights: Array,
-    moved: Array,
-    shift: Array,
+    offsets: tuple[Array, Array],
     total: float,
     out: Array,
     n_threads: int,
 ) -> None:
     """Fill `out` with sums of squares by target, degrees of freedom, least 1 - h, and sum and spread of e^2."""
-    n_targets = len(residual)
+    (moved, shift), n_targets = offsets, len(residual)
     w = weights if len(weights) else np.ones(len(leverage))
     left = 1.0 - leverage / np.maximum(w, 1.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -29,6 +29,8 @@ inline int max_threads() {
 // that came from Python also looks for signals there, at most every 50 milliseconds.
 class Run {
 public:
+    // `work` is about the number of operations: below a million, a fraction of a millisecond, one thread is done before
+    // others have woken up.
     Run(int threads, double work) : threads_(work < 1e6 || threads < 1 ? 1 : threads) {}
 
     // Scratch memory of one thread, aligned for the widest vectors.

@@ -93,7 +93,7 @@ KP_INLINE Pack<T, N> map(Pack<T, N> s, T p0, Index p1) {
 
 // The derivative of a stationary kernel's map; 0 where there is none (Matern 1/2 at distance 0).
 template <Kind kind, class T, int N>
-KP_INLINE Pack<T, N> slope(Pack<T, N> s, T p0) {
+KP_INLINE Pack<T, N> derivative(Pack<T, N> s, T p0) {
     const T far = 2 * Constants<T>::exp_limit;
     if constexpr (kind == Kind::matern12) {
         const Pack<T, N> a = sqrt(T(2) * s);
@@ -111,32 +111,50 @@ KP_INLINE Pack<T, N> slope(Pack<T, N> s, T p0) {
     }
 }
 
-// What is computed of the sums: the kernel's values, or the slope of its map.
-enum class Of { values, slopes };
+// What is computed of the sums: the kernel's values, or the derivative of its map.
+enum class Of { values, derivatives };
 
 template <Kind kind, Of of, class T, int N>
 KP_INLINE Pack<T, N> mapped(Pack<T, N> s, T p0, Index p1) {
-    if constexpr (of == Of::slopes)
-        return slope<kind>(s, p0);
+    if constexpr (of == Of::derivatives)
+        return derivative<kind>(s, p0);
     else
         return map<kind>(s, p0, p1);
 }
 
+// Packed rows and a few centres of them, `ld` features each, of which a formula takes `width`.
+template <class T>
+struct Inputs {
+    const T* packed;
+    Index panels, width, ld;
+    const T *c, *f;
+    Index atoms;
+};
+
+// The numbers of a formula, in its float type.
+template <class T>
+struct Numbers {
+    T p0;
+    Index p1;
+};
+
 // Values of `atoms` centres at `panels` panels, four vectors mapped at a time; sums times factors if `scaled`.
 template <Kind kind, Of of, bool scaled, class T, int atoms, int panels>
-KP_INLINE void micro_tile(const T* x, Index d, const T* c, [[maybe_unused]] const T* f, T p0, Index p1, T* out,
-                          Index ldo) {
+KP_INLINE void micro_tile(const Inputs<T>& in, Numbers<T> numbers, T* out, Index ldo) {
     typedef typename Simd<T>::V V;
     constexpr int width = Simd<T>::width, vectors = 2 * panels;
+    const Index ld = in.ld, features = in.width;
+    const T *x = in.packed, *c = in.c;
+    [[maybe_unused]] const T* f = in.f;
     V sum[atoms][vectors];
     for (int j = 0; j < atoms; ++j)  // not by an initialiser, which GCC would do in memory
         for (int v = 0; v < vectors; ++v) sum[j][v] = V{};
-    for (Index k = 0; k < d; ++k) {
+    for (Index k = 0; k < features; ++k) {
         V row[vectors];
         for (int v = 0; v < vectors; ++v)
-            row[v] = load(x + (v / 2) * d * panel_rows<T> + k * panel_rows<T> + (v % 2) * width);
+            row[v] = load(x + (v / 2) * ld * panel_rows<T> + k * panel_rows<T> + (v % 2) * width);
         for (int j = 0; j < atoms; ++j) {
-            const V centre = splat(c[j * d + k]);
+            const V centre = splat(c[j * ld + k]);
             for (int v = 0; v < vectors; ++v) sum[j][v] = SumOf<kind>::type::add(sum[j][v], row[v], centre);
         }
     }
@@ -146,7 +164,7 @@ KP_INLINE void micro_tile(const T* x, Index d, const T* c, [[maybe_unused]] cons
         for (int i = 0; i < step; ++i) s.v[i] = sum[(first + i) / vectors][(first + i) % vectors];
         if constexpr (scaled)
             for (int i = 0; i < step; ++i) s.v[i] = s.v[i] * splat(f[(first + i) / vectors]);
-        s = mapped<kind, of>(s, p0, p1);
+        s = mapped<kind, of>(s, numbers.p0, numbers.p1);
         for (int i = 0; i < step; ++i)
             store(out + (first + i) / vectors * ldo + (first + i) % vectors * width, s.v[i]);
     }
@@ -154,35 +172,36 @@ KP_INLINE void micro_tile(const T* x, Index d, const T* c, [[maybe_unused]] cons
 
 // Values of 1 to `group` centres at some panels: out[j * ldo + i].
 template <Kind kind, Of of, bool scaled, class T>
-void values_at(const T* packed, Index panels, Index d, const T* c, const T* f, Index atoms, T p0, Index p1, T* out,
-               Index ldo) {
+void values_at(Inputs<T> in, Numbers<T> numbers, T* out, Index ldo) {
     constexpr Index rows = panel_rows<T>;
-    if (atoms == group) {
-        for (Index b = 0; b < panels; ++b)
-            micro_tile<kind, of, scaled, T, group, 1>(packed + b * rows * d, d, c, f, p0, p1, out + b * rows, ldo);
+    const Index step = rows * in.ld;
+    if (in.atoms == group) {
+        for (Index b = 0; b < in.panels; ++b, in.packed += step)
+            micro_tile<kind, of, scaled, T, group, 1>(in, numbers, out + b * rows, ldo);
         return;
     }
-    for (Index j = 0; j < atoms; ++j) {
-        const T *centre = c + j * d, *factor = from(f, j), *x = packed;
-        T* target = out + j * ldo;
+    const T* packed = in.packed;
+    for (Index j = 0; j < in.atoms; ++j, in.c += in.ld, in.f = from(in.f, 1), out += ldo) {
         Index b = 0;
-        for (; b + 4 <= panels; b += 4, x += 4 * rows * d)
-            micro_tile<kind, of, scaled, T, 1, 4>(x, d, centre, factor, p0, p1, target + b * rows, ldo);
-        for (; b < panels; ++b, x += rows * d)
-            micro_tile<kind, of, scaled, T, 1, 1>(x, d, centre, factor, p0, p1, target + b * rows, ldo);
+        in.packed = packed;
+        for (; b + 4 <= in.panels; b += 4, in.packed += 4 * step)
+            micro_tile<kind, of, scaled, T, 1, 4>(in, numbers, out + b * rows, ldo);
+        for (; b < in.panels; ++b, in.packed += step)
+            micro_tile<kind, of, scaled, T, 1, 1>(in, numbers, out + b * rows, ldo);
     }
 }
 
 template <Kind kind, Of of, class T>
-void values_of(const T* packed, Index panels, Index d, const T* c, const T* f, Index atoms, T p0, Index p1, T* out,
-               Index ldo) {
+void values_of(const Inputs<T>& in, Numbers<T> numbers, T* out, Index ldo) {
     if constexpr (kind <= Kind::rational_quadratic)
-        if (f) return values_at<kind, of, true>(packed, panels, d, c, f, atoms, p0, p1, out, ldo);
-    values_at<kind, of, false>(packed, panels, d, c, f, atoms, p0, p1, out, ldo);
+        if (in.f) return values_at<kind, of, true>(in, numbers, out, ldo);
+    values_at<kind, of, false>(in, numbers, out, ldo);
 }
 
-// The shape of a rational quadratic kernel, kept where its arithmetic neither overflows nor divides by 0. Beyond
-// these bounds the kernel is exp(-s), or 1, to rounding.
+// The shape of a rational quadratic kernel, kept where its arithmetic neither overflows nor divides by 0. Beyond these
+// bounds the kernel is exp(-s), or 1, to rounding. It differs from exp(-s) by a relative s^2 / 2p, which is under half an
+// ulp for all s at which exp(-s) is above 0 once p > 7e10 (float32, s < 88) or 3e21 (float64, s < 709); and from 1 by
+// p log(1 + s / p), under 2e-28 and 2e-297 at the lower bounds, with s the largest number.
 template <class T>
 double bounded(double p0) {
     const double low = sizeof(T) == 4 ? 1e-30 : 1e-300, high = sizeof(T) == 4 ? 1e20 : 1e100;
@@ -190,8 +209,8 @@ double bounded(double p0) {
 }
 
 template <class T>
-T first_parameter(const Kernel& kernel) {
-    return T(kernel.kind == Kind::rational_quadratic ? bounded<T>(kernel.p0) : kernel.p0);
+Numbers<T> numbers_of(const Step& step) {
+    return {T(step.kind == Kind::rational_quadratic ? bounded<T>(step.p0) : step.p0), step.p1};
 }
 
 #define KP_STATIONARY(KP_CASE) \
@@ -202,14 +221,13 @@ T first_parameter(const Kernel& kernel) {
     KP_CASE(matern52)          \
     KP_CASE(rational_quadratic)
 
+// Values of one formula.
 template <class T>
-void values(const Kernel& kernel, const T* packed, Index panels, Index d, const T* c, const T* f, Index atoms, T* out,
-            Index ldo) {
-    const T p0 = first_parameter<T>(kernel);
-    switch (kernel.kind) {
+void values(const Step& step, const Inputs<T>& in, T* out, Index ldo) {
+    switch (step.kind) {
 #define KP_CASE(name) \
     case Kind::name:  \
-        return values_of<Kind::name, Of::values>(packed, panels, d, c, f, atoms, p0, kernel.p1, out, ldo);
+        return values_of<Kind::name, Of::values>(in, numbers_of<T>(step), out, ldo);
         KP_STATIONARY(KP_CASE)
         KP_CASE(polynomial)
         KP_CASE(linear)
@@ -217,18 +235,18 @@ void values(const Kernel& kernel, const T* packed, Index panels, Index d, const 
         KP_CASE(squares)
         KP_CASE(absolutes)
 #undef KP_CASE
+        default:
+            return;
     }
 }
 
-// Slopes of the maps of stationary kernels.
+// Derivatives of the maps of stationary kernels.
 template <class T>
-void slopes(const Kernel& kernel, const T* packed, Index panels, Index d, const T* c, const T* f, Index atoms, T* out,
-            Index ldo) {
-    const T p0 = first_parameter<T>(kernel);
-    switch (kernel.kind) {
+void derivatives(const Step& step, const Inputs<T>& in, T* out, Index ldo) {
+    switch (step.kind) {
 #define KP_CASE(name) \
     case Kind::name:  \
-        return values_of<Kind::name, Of::slopes>(packed, panels, d, c, f, atoms, p0, kernel.p1, out, ldo);
+        return values_of<Kind::name, Of::derivatives>(in, numbers_of<T>(step), out, ldo);
         KP_STATIONARY(KP_CASE)
 #undef KP_CASE
         default:
@@ -257,9 +275,9 @@ void values_from(const T* s, Index n, T factor, T p0, T* out) {
 }
 
 template <class T>
-void transform(Kernel kernel, const T* s, Index n, T factor, T* out) {
-    const T p0 = first_parameter<T>(kernel);
-    switch (kernel.kind) {
+void transform(Step step, const T* s, Index n, T factor, T* out) {
+    const T p0 = numbers_of<T>(step).p0;
+    switch (step.kind) {
 #define KP_CASE(name) \
     case Kind::name:  \
         return values_from<Kind::name>(s, n, factor, p0, out);
@@ -278,6 +296,7 @@ Index pack(const T* X, Index n, Index d, T* packed) {
     for (; n > 0; ++panels, n -= rows, X += rows * d, packed += rows * d) {
         if (n >= rows) {
             for (Index k = 0; k < d; ++k)
+#pragma GCC unroll 32  // a panel of floats: as a loop, its time depends by a third on where the linker puts it
                 for (Index i = 0; i < rows; ++i) packed[k * rows + i] = X[i * d + k];
         } else {
             for (Index k = 0; k < d; ++k)

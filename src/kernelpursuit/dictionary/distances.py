@@ -122,12 +122,15 @@ class DistanceAtoms(KernelAtoms):
         A stationary kernel without a gamma of its own, with centres or at the training rows.
     table : DistanceTable or None
         Its distances; without them, kernels are evaluated.
+    numbers : array of shape (n_atoms,), optional
+        Number of each atom's centre in the table; all of them in order by default.
     """
 
-    def __init__(self, atoms: KernelAtoms, table: DistanceTable | None):
-        self.__dict__.update(atoms.__dict__)
+    def __init__(self, atoms: KernelAtoms, table: DistanceTable | None, numbers: np.ndarray | None = None):
+        super().__init__(atoms.kernel, atoms._centers)
+        self._place(atoms._factors, atoms._origin, atoms.training_rows)
         self._table = table
-        self._numbers: np.ndarray | None = None  # of each atom's centre in the table; None for all of them
+        self._numbers = numbers  # of each atom's centre in the table; None for all of them
 
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> DistanceAtoms:
         """Fill in the centres and gamma."""
@@ -135,15 +138,11 @@ class DistanceAtoms(KernelAtoms):
 
     def take(self, atoms: np.ndarray) -> DistanceAtoms:
         """Return the atoms at these centres."""
-        taken = DistanceAtoms(super().take(atoms), self._table)
-        taken._numbers = np.asarray(atoms) if self._numbers is None else self._numbers[atoms]
-        return taken
+        return DistanceAtoms(super().take(atoms), self._table, self._places(atoms))
 
     def free(self) -> KernelAtoms:
         """Return the same atoms without the table."""
-        plain = KernelAtoms.__new__(KernelAtoms)
-        plain.__dict__.update({name: v for name, v in self.__dict__.items() if name not in ("_table", "_numbers")})
-        return plain
+        return KernelAtoms(self.kernel, self._centers)._place(self._factors, self._origin, self.training_rows)
 
     def rows(self, X: Any) -> Any:
         """Embed `X`, and remember what it was."""
@@ -182,7 +181,7 @@ class DistanceAtoms(KernelAtoms):
         """Weighted squared norms, tile by tile of values from the table."""
         known = self._known(rows, atoms, dtype)
         if known is None:
-            return super().sqnorms(rows, weights, atoms, dtype, n_threads)
+            return super().sqnorms(rows, weights, atoms, dtype, n_threads=n_threads)
         assert self._table is not None
         out, places, plain = np.empty(len(atoms)), self._places(atoms), bool((weights == 1.0).all())
         for tile in _pieces(len(atoms), len(weights)):
@@ -216,7 +215,7 @@ class KnownRows(EmbeddedRows):
     """Embedded rows that may be looked up in a table of distances."""
 
     def __init__(self, rows: EmbeddedRows, X: Any, table: DistanceTable):
-        self.__dict__.update(rows.__dict__)
+        super().__init__(rows[np.float64])
         self._given: Any = X
         self._table = table
         self._found: np.ndarray | None = None
@@ -269,7 +268,15 @@ def share_distances(dictionary: Dictionary, X: Any, gamma: float, dtype: Any = n
     if sp.issparse(X):
         return dictionary
     tables: dict[Any, DistanceTable] = {}
-    parts = [_shared(part, X, gamma, dtype, tables) for part in _parts(dictionary)]
+    parts = []
+    for part in _parts(dictionary):
+        if can_share(part):
+            assert isinstance(part, KernelAtoms)
+            key = _table_key(part)
+            if key not in tables:
+                tables[key] = DistanceTable(part.resolve(X, gamma), X, dtype)
+            part = DistanceAtoms(part, tables[key])
+        parts.append(part)
     if not tables:
         return dictionary
     return Union(*parts) if isinstance(dictionary, Union) else parts[0]
@@ -295,9 +302,7 @@ def shared_size(dictionary: Dictionary, n_rows: int) -> int:
 def unshare(dictionary: Dictionary) -> Dictionary:
     """Return the dictionary without tables."""
     if isinstance(dictionary, Union) and any(isinstance(part, DistanceAtoms) for part in dictionary.parts):
-        plain = Union(*map(unshare, dictionary.parts))
-        plain.order, plain.training_rows = dictionary.order, dictionary.training_rows
-        return plain
+        return dictionary.with_parts(map(unshare, dictionary.parts))
     return dictionary.free() if isinstance(dictionary, DistanceAtoms) else dictionary
 
 
@@ -308,15 +313,6 @@ def _parts(dictionary: Dictionary) -> list[Dictionary]:
 def _table_key(part: Any) -> tuple[bool, int]:
     """Parts of the same key have the same distances."""
     return part.kernel.kind == "laplacian", id(part._centers)
-
-
-def _shared(part: Any, X: np.ndarray, gamma: float, dtype: Any, tables: dict[Any, DistanceTable]) -> Dictionary:
-    if not can_share(part):
-        return part
-    key = _table_key(part)
-    if key not in tables:
-        tables[key] = DistanceTable(part.resolve(X, gamma), X, dtype)
-    return DistanceAtoms(part, tables[key])
 
 
 def _pieces(n_atoms: int, n_rows: int) -> Iterator[slice]:

@@ -52,7 +52,7 @@ class KernelAtoms(Dictionary):
     @property
     def takes_gamma(self) -> bool:
         """Whether the kernel has a width, and none of its own."""
-        return isinstance(self.kernel, Kernel) and self.kernel.gamma is None
+        return isinstance(self.kernel, Kernel) and self.kernel.takes_gamma
 
     @property
     def at_training_rows(self) -> bool:
@@ -92,16 +92,14 @@ class KernelAtoms(Dictionary):
         centers = X if at_training_rows else _check_centers(self._centers, X.shape[1])
         n_centers = centers.shape[0]
         rows = np.arange(n_centers) if at_training_rows else np.full(n_centers, -1)
-        return self._with(kernel, centers, self._factors, origin, rows)
+        return KernelAtoms(kernel, centers)._place(self._factors, origin, rows)
 
-    def _with(
-        self, kernel: Any, centers: Any, factors: Any, origin: Any, training_rows: np.ndarray | None
-    ) -> KernelAtoms:
-        atoms = KernelAtoms(kernel, centers)
-        atoms._factors = factors
-        atoms._origin = origin
-        atoms.training_rows = training_rows
-        return atoms
+    def _place(self, factors: Any, origin: Any, training_rows: np.ndarray | None) -> KernelAtoms:
+        """Fill in what the training rows have decided; factors were checked before."""
+        self._factors = factors
+        self._origin = origin
+        self.training_rows = training_rows
+        return self
 
     def state(self) -> dict[str, Any]:
         """Kernel, centres and factors, and where the embedding has its origin."""
@@ -116,15 +114,13 @@ class KernelAtoms(Dictionary):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> KernelAtoms:
         """Return the atoms that `state` describes."""
-        centers = state["centers"]
-        return cls(state["kernel"], centers)._with(
-            state["kernel"], centers, state["factors"], state["origin"], state["training_rows"]
-        )
+        atoms = cls(state["kernel"], state["centers"])
+        return atoms._place(state["factors"], state["origin"], state["training_rows"])
 
     def take(self, atoms: np.ndarray) -> KernelAtoms:
         """Return the atoms at these centres; the centres are copied."""
         taken = None if self.training_rows is None else self.training_rows[atoms]
-        return self._with(self.kernel, self.centers[atoms], self._factors_of(atoms), self._origin, taken)
+        return KernelAtoms(self.kernel, self.centers[atoms])._place(self._factors_of(atoms), self._origin, taken)
 
     def _factors_of(self, atoms: Any) -> np.ndarray | None:
         return None if self._factors is None else self._factors[atoms]
@@ -168,12 +164,8 @@ class KernelAtoms(Dictionary):
     def _embed(self, X: Any) -> Any:
         if isinstance(self.kernel, CallableKernel):
             return X
-        if sp.issparse(X) and np.any(self._origin):
-            X = X.toarray()  # the dictionary was resolved on dense rows, and shifted rows are not sparse
-        if sp.issparse(X):
-            scales = np.broadcast_to(self.kernel.feature_scales(), X.shape[1])
-            return sp.csr_array(X.astype(np.float64).multiply(scales))
-        return EmbeddedRows(self.kernel.embed(X, self._origin))
+        embedded = self.kernel.embed(X, self._origin)
+        return embedded if sp.issparse(embedded) else EmbeddedRows(embedded)
 
     def _embedded_centers(self) -> Any:
         if self._center_rows is None:
@@ -211,7 +203,7 @@ class KernelAtoms(Dictionary):
     ) -> np.ndarray:
         """`D' V` by the native core, without storing D."""
         if not self._is_native(rows):
-            return super().rmatvec(rows, V, atoms, dtype, n_threads)
+            return super().rmatvec(rows, V, atoms, dtype, n_threads=n_threads)
         centers, factors = self._embedded_centers()[dtype][atoms], self._factors_of(atoms)
         return _native.rmatvec(self.kernel.spec, centers, rows[dtype], V, n_threads=n_threads, factors=factors)
 
@@ -225,7 +217,7 @@ class KernelAtoms(Dictionary):
     ) -> np.ndarray:
         """Weighted squared norms by the native core, without storing D."""
         if not self._is_native(rows):
-            return super().sqnorms(rows, weights, atoms, dtype, n_threads)
+            return super().sqnorms(rows, weights, atoms, dtype, n_threads=n_threads)
         centers, factors = self._embedded_centers()[dtype][atoms], self._factors_of(atoms)
         return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads, factors=factors)
 
@@ -234,10 +226,10 @@ class KernelAtoms(Dictionary):
     ) -> tuple[np.ndarray, np.ndarray]:
         """`D' V` and squared norms by the native core, without storing D."""
         if not self._is_native(rows):
-            return super().examine(rows, V, weights, atoms, n_threads)
+            return super().examine(rows, V, weights, atoms, n_threads=n_threads)
         centers, factors = self._embedded_centers()[np.float64][atoms], self._factors_of(atoms)
-        rows = rows[np.float64]
-        return _native.examine(self.kernel.spec, centers, rows, V, weights, n_threads=n_threads, factors=factors)
+        spec, rows = self.kernel.spec, rows[np.float64]
+        return _native.examine(spec, centers, rows, V, weights=weights, n_threads=n_threads, factors=factors)
 
     def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` by the native core, without storing D."""

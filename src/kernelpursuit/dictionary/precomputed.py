@@ -11,7 +11,15 @@ import scipy.sparse as sp
 from kernelpursuit.dictionary.base import Dictionary
 
 # Up to this size, positive semidefiniteness is decided by a factorisation; above, by necessary conditions.
-FACTOR_UP_TO = 2000
+FACTORISE_UP_TO = 2000
+# Entries of a Gram matrix and of its transpose may differ by this much of their size: a few units in the last place of
+# float32 (6e-8), in which it may have been computed.
+SYMMETRIC = 1e-6
+# And by this much of the largest entry, where they are differences of larger numbers: the root of eps in float64.
+CANCELLED = 1e-8
+# Eigenvalues may be this much of the largest entry below zero. The factorisation itself rounds by n eps, 4e-13 for
+# 2,000 rows; the rest is for how the matrix was computed.
+NEGATIVE = 1e-9
 
 
 class Precomputed(Dictionary):
@@ -133,13 +141,14 @@ def _is_gram(matrix: Any) -> bool:
     K = np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
     diagonal = K.diagonal()
     scale = float(diagonal.max(initial=0.0))
-    if (diagonal < 0).any() or not np.allclose(K, K.T, rtol=1e-6, atol=1e-8 * scale):
+    if (diagonal < 0).any() or not np.allclose(K, K.T, rtol=SYMMETRIC, atol=CANCELLED * scale):
         return False
-    if K.shape[0] > FACTOR_UP_TO:
+    if K.shape[0] > FACTORISE_UP_TO:
         bound = np.sqrt(diagonal)
-        return bool((np.abs(K) <= (1 + 1e-8) * np.outer(bound, bound) + 1e-8 * scale).all())
+        return bool((np.abs(K) <= (1 + CANCELLED) * np.outer(bound, bound) + CANCELLED * scale).all())
     try:
-        scipy.linalg.cholesky(K + 1e-9 * max(scale, np.finfo(float).tiny) * np.eye(len(K)), check_finite=False)
+        shift = NEGATIVE * max(scale, np.finfo(float).tiny)
+        scipy.linalg.cholesky(K + shift * np.eye(len(K)), check_finite=False)
     except scipy.linalg.LinAlgError:
         return False
     return True

@@ -11,9 +11,12 @@ from scipy.linalg import qr
 
 from kernelpursuit.dictionary.base import Dictionary
 
-# A feature whose values differ by less than this part of their size is constant but for rounding, and one of which less
-# than the second is no sum of others goes.
-CONSTANT, DEPENDENT = 1e-12, 1e-3
+# A feature whose standard deviation is below this fraction of its largest value is constant but for rounding: that is
+# 1e-16 of the value, and four more digits are needed for standardised values that mean anything.
+CONSTANT_TO_ROUNDING = 1e-12
+# A feature of which no more than this fraction is independent of the others is left out: its coefficient would carry a
+# thousand times the error that it has alone (the inverse of the fraction).
+LEAST_INDEPENDENT = 1e-3
 
 
 class LinearTrend(Dictionary):
@@ -59,7 +62,7 @@ class LinearTrend(Dictionary):
         center = np.average(relative, axis=0, weights=weights)
         spread = np.sqrt(np.average(np.square(relative - center), axis=0, weights=weights))
         kept = np.zeros_like(spread)
-        varies = np.flatnonzero(spread > CONSTANT)
+        varies = np.flatnonzero(spread > CONSTANT_TO_ROUNDING)
         seen = slice(None) if weights is None else weights > 0
         features = varies[independent((relative[seen][:, varies] - center[varies]) / spread[varies])]
         if len(features) >= relative[seen].shape[0] - 1:
@@ -114,4 +117,4 @@ def independent(Z: np.ndarray) -> np.ndarray:
         return np.zeros(0, dtype=np.intp)
     R, order = qr(Z - Z.mean(axis=0), mode="r", pivoting=True)
     sizes = np.abs(R.diagonal())
-    return np.sort(order[: len(sizes)][sizes > DEPENDENT * sizes[0]])
+    return np.sort(order[: len(sizes)][sizes > LEAST_INDEPENDENT * sizes[0]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,12 @@ class Union(Dictionary):
         union.training_rows = np.concatenate([_training_rows(part) for part in union.parts])
         return union
 
+    def with_parts(self, parts: Iterable[Dictionary]) -> Union:
+        """Return the union of other parts with as many atoms each, in the order of this one."""
+        union = Union(*parts)
+        union.order, union.training_rows = self.order, self.training_rows
+        return union
+
     def rows(self, X: Any) -> list[Any]:
         """Rows in the form of each part."""
         return [part.rows(X) for part in self.parts]
@@ -134,7 +140,7 @@ class Union(Dictionary):
         """`D' V`, part by part."""
         out = np.empty((V.shape[0], len(atoms)))
         for k, part, mine, numbers in self._by_part(atoms):
-            out[:, mine] = part.rmatvec(rows[k], V, numbers, dtype, n_threads)
+            out[:, mine] = part.rmatvec(rows[k], V, numbers, dtype, n_threads=n_threads)
         return out
 
     def sqnorms(
@@ -148,7 +154,7 @@ class Union(Dictionary):
         """Squared norms, part by part."""
         out = np.empty(len(atoms))
         for k, part, mine, numbers in self._by_part(atoms):
-            out[mine] = part.sqnorms(rows[k], weights, numbers, dtype, n_threads)
+            out[mine] = part.sqnorms(rows[k], weights, numbers, dtype, n_threads=n_threads)
         return out
 
     def matvec(self, rows: list[Any], coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:

@@ -17,7 +17,8 @@ from kernelpursuit.dictionary.base import tiles
 
 # Below this many values the whole dictionary is scored in float64: it is small enough to be fast anyway.
 FLOAT64_UP_TO = 8_000_000
-# Columns whose root mean square leaves this range would lose digits in float32.
+# Columns whose root mean square leaves this range are not scored in float32, which reaches from 1e-38 to 3e38: within
+# it, values 1e23 times larger or smaller than the root mean square are still represented. Products are float64.
 FLOAT32_RANGE = (1e-15, 1e15)
 
 OVERFLOW = "The kernel overflows on these rows; scale X, or give a smaller gamma, degree or (for a nugget) alpha."
@@ -116,7 +117,7 @@ class Engine:
         out[:, :kept] = _native.stored_rmatvec(self._kept, weighted, n_threads=self.n_threads)
         if kept < self.n_atoms:
             rest = np.arange(kept, self.n_atoms)
-            out[:, kept:] = self.dictionary.rmatvec(self._rows, weighted, rest, self._dtype, self.n_threads)
+            out[:, kept:] = self.dictionary.rmatvec(self._rows, weighted, rest, self._dtype, n_threads=self.n_threads)
         if self.nugget:
             out += self.nugget * weighted[:, self.dictionary.training_rows]
         return out
@@ -125,7 +126,7 @@ class Engine:
         """`D' v` for every vector in the rows of `V` and `d_j' d_j`, over the given atoms alone, in float64."""
         weighted = np.ascontiguousarray(V if self._root is None else V * self._root)
         weights = self.weights if self.is_weighted else None
-        products, squares = self.dictionary.examine(self._rows, weighted, weights, atoms, self.n_threads)
+        products, squares = self.dictionary.examine(self._rows, weighted, weights, atoms, n_threads=self.n_threads)
         if self.nugget:
             assert self.dictionary.training_rows is not None
             rows = self.dictionary.training_rows[atoms]
@@ -149,7 +150,7 @@ class Engine:
         return values
 
     def _plan(self) -> None:
-        """Settle, once, the float type of the scores; the squared norms tell whether float32 is safe."""
+        """Resolve, once, the float type of the scores; the squared norms tell whether float32 is safe."""
         if self._sqnorms is not None or self._kept is not None:
             return
         everything = np.arange(self.n_atoms)
@@ -158,7 +159,7 @@ class Engine:
         tried: Any = (np.float64,) if small else (np.float32, np.float64)
         for dtype in tried if self._dtype is None else (self._dtype.type,):
             with np.errstate(over="ignore", invalid="ignore"):
-                sqnorms = self.dictionary.sqnorms(self._rows, self.weights, everything, dtype, self.n_threads)
+                sqnorms = self.dictionary.sqnorms(self._rows, self.weights, everything, dtype, n_threads=self.n_threads)
             size = np.sqrt(sqnorms / self.weights.sum())
             low, high = FLOAT32_RANGE
             if dtype == tried[-1] or (np.isfinite(sqnorms).all() and size.min() > low and size.max() < high):

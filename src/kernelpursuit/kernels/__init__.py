@@ -1,28 +1,30 @@
-"""Kernels: small objects that hold their parameters and are called as `k(X, C)`."""
+"""Kernels: small objects that hold their parameters, are called as `k(X, C)`, and add up and multiply."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kernelpursuit._validate import check_option
-from kernelpursuit.kernels.base import Kernel, resolve_gamma
+from kernelpursuit.kernels.base import Kernel
+from kernelpursuit.kernels.composed import Product, Scaled, Sum
 from kernelpursuit.kernels.custom import CallableKernel
 from kernelpursuit.kernels.dot import Linear, Polynomial, Sigmoid
+from kernelpursuit.kernels.formula import FormulaKernel
+from kernelpursuit.kernels.gamma import resolve_gamma
+from kernelpursuit.kernels.periodic import Periodic
 from kernelpursuit.kernels.stationary import RBF, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 
-BY_NAME: dict[str, type[Kernel]] = {
-    kernel.kind: kernel
-    for kernel in (
-        RBF,
-        Laplacian,
-        Matern12,
-        Matern32,
-        Matern52,
-        RationalQuadratic,
-        Polynomial,
-        Linear,
-        Sigmoid,
-    )
+BY_NAME: dict[str, type[FormulaKernel]] = {
+    "rbf": RBF,
+    "laplacian": Laplacian,
+    "matern12": Matern12,
+    "matern32": Matern32,
+    "matern52": Matern52,
+    "rational_quadratic": RationalQuadratic,
+    "periodic": Periodic,
+    "polynomial": Polynomial,
+    "linear": Linear,
+    "sigmoid": Sigmoid,
 }
 
 
@@ -41,15 +43,20 @@ __all__ = [
     "BY_NAME",
     "RBF",
     "CallableKernel",
+    "FormulaKernel",
     "Kernel",
     "Laplacian",
     "Linear",
     "Matern12",
     "Matern32",
     "Matern52",
+    "Periodic",
     "Polynomial",
+    "Product",
     "RationalQuadratic",
+    "Scaled",
     "Sigmoid",
+    "Sum",
     "as_kernel",
     "resolve_gamma",
 ]

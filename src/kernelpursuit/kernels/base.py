@@ -1,81 +1,80 @@
-"""What a kernel is: its parameters, the name of its formula, and how inputs are scaled for it."""
+"""What a kernel is: how it sees rows, the steps that the native core runs on these, and operators to combine it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import numbers
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from kernelpursuit import _native
+from kernelpursuit._native import spec as native_spec
 from kernelpursuit._validate import ByName
 
-Spec = tuple[str, float, float]
+#: A formula and its numbers, or the steps of several, as the native core takes them.
+Spec = native_spec.Kernel
 
 
-@dataclass(frozen=True, eq=False)
-class Kernel(ByName):
-    """A function k(x, c) of a row and a centre that the native core can evaluate.
+class Kernel(ByName, ABC):
+    """A function k(x, c) of a row and a centre that the native core evaluates.
 
-    Subclasses name a formula of the core (`kind`) in terms of *embedded* inputs z = (x - origin) * s, where the
-    feature scales s carry `gamma`, so that the core itself knows no scales at all.
+    Rows and centres are *embedded* first (`embed`): shifted, scaled, and whatever else a kernel does to one row at a
+    time. The core runs `steps` on what comes of it, and knows no scales at all. Kernels add up and multiply, with each
+    other and with positive numbers: `RBF(1.0) + Linear()`, `2.0 * RBF(1.0) * Periodic(period=7.0)`.
 
-    Parameters
-    ----------
-    gamma : float, array of shape (n_features,), "scale" or None
-        Inverse width, or one for each feature. "scale" is `1 / (n_features * X.var())`. None means: whatever the
-        estimator's `gamma` says (and "scale" of the first argument when the kernel is called by itself).
+    Subclass `FormulaKernel` for a kernel of your own.
     """
 
-    gamma: Any = None
-
+    #: Inverse width; None where it is left to the estimator's `gamma`, and a tuple for several kernels in one.
+    gamma: Any
+    #: Name of the core's formula, for kernels that have one.
     kind: ClassVar[str]
+    #: Feature scales are `gamma ** gamma_power`, for kernels that have one formula.
+    gamma_power: ClassVar[float] = 0.5
+    #: Whether every Gram matrix is positive semidefinite.
     is_mercer: ClassVar[bool] = True
-    is_stationary: ClassVar[bool] = True
-    gamma_power: ClassVar[float] = 0.5  # z = x * gamma ** gamma_power
+    #: Whether k is a function of one scaled distance between x and c: scales can be learned, and atoms have factors.
+    is_stationary: ClassVar[bool] = False
+    #: Columns of embedded rows for each feature.
+    columns: ClassVar[int] = 1
+    # NumPy's numbers leave multiplication to `__rmul__`.
+    __array_ufunc__ = None
 
     @property
-    def parameters(self) -> tuple[float, float]:
-        """The two numbers of the formula beside gamma, as the native core takes them."""
-        return 0.0, 0.0
+    @abstractmethod
+    def steps(self) -> tuple[native_spec.Step, ...]:
+        """Formulas and operations in postfix order, as the native core takes them."""
 
     @property
     def spec(self) -> Spec:
-        """The formula and its numbers, as the native core takes them."""
-        return (self.kind, *self.parameters)
+        """What the native core takes for this kernel."""
+        return self.steps
 
+    @property
+    @abstractmethod
+    def takes_gamma(self) -> bool:
+        """Whether a width is left to the estimator's `gamma`."""
+
+    @abstractmethod
     def with_gamma(self, gamma: Any) -> Kernel:
         """Return this kernel with another gamma."""
-        return replace(self, gamma=gamma)
 
+    @abstractmethod
     def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Kernel:
         """Return this kernel with gamma as numbers: its own, else `gamma`, for rows like those of `X`."""
-        chosen = gamma if self.gamma is None else self.gamma
-        return self.with_gamma(resolve_gamma(chosen, X, weights))
 
-    def feature_scales(self) -> np.ndarray:
-        """The factors s of the embedding."""
-        return np.asarray(self.gamma, dtype=np.float64) ** self.gamma_power
-
+    @abstractmethod
     def origin(self, X: Any) -> Any:
-        """Where the embedding of rows like `X` has its origin.
+        """Where the embedding of rows like `X` has its origin."""
 
-        Values of a stationary kernel depend on differences alone, so it is free: near the data, float32 keeps their
-        digits. Sparse rows stay where they are.
-        """
-        return X.mean(axis=0, dtype=np.float64) if self.is_stationary and X.shape[0] and not sp.issparse(X) else 0.0
+    @abstractmethod
+    def embed(self, X: Any, origin: Any) -> Any:
+        """Rows as the steps take them, in float64; a copy. Sparse rows stay sparse where zeros stay zeros."""
 
-    def embed(self, X: Any, origin: Any) -> np.ndarray:
-        """Dense rows as the formula takes them, z = (x - origin) * s, in float64; a copy."""
-        z = np.array(X, dtype=np.float64)
-        z -= origin
-        z *= self.feature_scales()
-        return z
-
+    @abstractmethod
     def diagonal(self, z: np.ndarray) -> np.ndarray:
-        """k(x, x) for embedded rows `z`; 1 for every stationary kernel."""
-        return np.ones(z.shape[0])
+        """k(x, x) for embedded rows `z`."""
 
     def __call__(self, X: Any, C: Any = None) -> np.ndarray:
         """Kernel matrix of shape (n_rows, n_centres); `C` defaults to `X`."""
@@ -87,65 +86,32 @@ class Kernel(ByName):
         z, c = (kernel.embed(A, origin).astype(dtype, copy=False) for A in (X, C))
         return _native.block(kernel.spec, z, c)
 
-    def __repr__(self) -> str:
-        """Show the parameters that were given."""
-        shown = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) is not None]
-        return f"{type(self).__name__}({', '.join(shown)})"
+    def __add__(self, other: Any) -> Kernel:
+        """Return the sum of two kernels: one atom for each centre. A dictionary makes a union of it instead."""
+        from kernelpursuit.kernels.composed import Sum
 
-    def __eq__(self, other: object) -> bool:
-        """Two kernels are equal if they are of one class with equal parameters."""
-        if type(self) is not type(other):
-            return NotImplemented
-        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        if isinstance(other, Kernel):
+            return Sum((self, other))
+        return _refuse_unless_dictionary(self, "+", other)
 
-    def __hash__(self) -> int:
-        """Hash by class and formula; gamma may be an array, so it does not count."""
-        return hash((type(self), self.parameters))
+    def __mul__(self, other: Any) -> Kernel:
+        """Return the product with another kernel, or with a positive number."""
+        from kernelpursuit.kernels.composed import Product, Scaled
 
+        if isinstance(other, Kernel):
+            return Product((self, other))
+        if isinstance(other, numbers.Real):
+            factor: Any = other
+            return Scaled(self, factor)
+        return _refuse_unless_dictionary(self, "*", other)
 
-def resolve_gamma(gamma: Any, X: Any, weights: np.ndarray | None = None) -> Any:
-    """Turn `gamma` into a positive float or an array with one value for each feature of `X`."""
-    if isinstance(gamma, str):
-        if gamma != "scale":
-            raise ValueError(f"gamma={gamma!r} is not known; give a number, one number per feature, or 'scale'.")
-        return _scale_gamma(X, weights)
-    try:
-        value = np.asarray(gamma)
-        value = value.astype(np.float64, casting="same_kind" if value.dtype.kind == "c" else "unsafe")
-    except (TypeError, ValueError):
-        raise ValueError(f"gamma={gamma!r} is not usable; give a number, one per feature, or 'scale'.") from None
-    if value.ndim > 1 or (value.ndim == 1 and value.shape[0] != X.shape[1]):
-        raise ValueError(f"gamma has shape {value.shape}, but X has {X.shape[1]} features; give one number for each.")
-    if not np.isfinite(value).all() or (value < 0).any() or not (value > 0).any():
-        raise ValueError(f"gamma={gamma!r} is not usable; gamma must be positive (single features may have 0).")
-    return float(value) if value.ndim == 0 else value
+    def __rmul__(self, other: Any) -> Kernel:
+        """Return the product with a positive number."""
+        return self * other
 
 
-def _scale_gamma(X: Any, weights: np.ndarray | None) -> float:
-    """`1 / (n_features * variance over all entries)`, rows counted by their weights; 1 / n_features if constant."""
-    if X.shape[0] == 0:
-        return 1.0 / max(X.shape[1], 1)
-    n_features = X.shape[1]
-    row_weights = np.ones(X.shape[0]) if weights is None else weights
-    row_weights = row_weights / row_weights.sum() / n_features
-    if sp.issparse(X):
-        # The entries that are not stored are zero, and count in the mean.
-        mean = float(row_weights @ np.asarray(X.sum(axis=1)).ravel())
-        variance = float(row_weights @ np.asarray(X.multiply(X).sum(axis=1)).ravel()) - mean**2
-    else:
-        X = np.asarray(X, dtype=np.float64)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            mean = float(row_weights @ X.sum(axis=1))
-            variance = float(row_weights @ np.square(X - mean).sum(axis=1))
-    if not np.isfinite(variance):
-        raise ValueError("gamma='scale' overflows, since the squares of X do; divide X by a constant first.")
-    # Relative to the size of the entries, so that data of one value (up to rounding) counts as constant.
-    if variance > max((1e-14 * abs(mean)) ** 2, np.finfo(np.float64).tiny):
-        return 1.0 / variance / n_features
-    if _spread(X) > 1e-14 * abs(mean):
-        raise ValueError("gamma='scale' overflows, since X varies by next to nothing; multiply X by a constant first.")
-    return 1.0 / n_features
-
-
-def _spread(X: Any) -> float:
-    return float(X.max()) - float(X.min())
+def _refuse_unless_dictionary(kernel: Kernel, operator: str, other: Any) -> Any:
+    """Leave dictionaries, which know what to do with a kernel, to themselves."""
+    if isinstance(other, (str, numbers.Number)) or callable(other):
+        raise TypeError(f"{kernel!r} {operator} {other!r} is no kernel; write a kernel object, such as Linear().")
+    return NotImplemented

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpursuit._validate import check_number
-from kernelpursuit.kernels.base import Kernel
+from kernelpursuit.kernels.formula import FormulaKernel
 
 
-class Linear(Kernel):
+class Linear(FormulaKernel):
     """Linear kernel `gamma x·c`."""
 
     kind = "linear"
@@ -23,7 +23,7 @@ class Linear(Kernel):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Polynomial(Kernel):
+class Polynomial(FormulaKernel):
     """Polynomial kernel `(gamma x·c + coef0) ** degree`; Mercer where `coef0 >= 0`."""
 
     degree: int = 3
@@ -53,7 +53,7 @@ class Polynomial(Kernel):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sigmoid(Kernel):
+class Sigmoid(FormulaKernel):
     """Sigmoid kernel `tanh(gamma x·c + coef0)`; indefinite."""
 
     coef0: float = 0.0

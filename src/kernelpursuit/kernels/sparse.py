@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit._native import numpy_twin
+from kernelpursuit._native.spec import STATIONARY
 from kernelpursuit.kernels.base import Kernel
 
 
@@ -16,15 +17,27 @@ def sparse_block(kernel: Kernel, C: Any, X: Any, factors: np.ndarray | None = No
     Squared distances come from products, `||x||² + ||c||² - 2 x·c`: sparse data has no differences to take, and
     what cancels costs a few eps of ||x||² in the squared distance (its root, 1e-8 of ||x||, for Matern 1/2).
     """
-    if kernel.kind == "laplacian":
-        arguments = _manhattan(C, X)
-    else:
-        arguments = (C @ X.T).toarray()
-        if kernel.is_stationary:
-            arguments = np.maximum(_sqnorms(C)[:, None] + _sqnorms(X) - 2 * arguments, 0.0)
-    if factors is not None:
-        arguments *= factors[:, None]
-    return numpy_twin.kernel_map(*kernel.spec, arguments)
+    steps = kernel.steps
+    columns = numpy_twin.step_columns(steps, X.shape[1])
+
+    def formula(number: int) -> np.ndarray:
+        kind, p0, p1, _ = steps[number]
+        arguments = _arguments(kind, C[:, columns[number]], X[:, columns[number]])
+        if factors is not None:
+            arguments *= factors[:, None]
+        return numpy_twin.kernel_map(kind, p0, p1, arguments)
+
+    return numpy_twin.run_steps(steps, formula)
+
+
+def _arguments(kind: str, C: Any, X: Any) -> np.ndarray:
+    """Return what a formula is a function of."""
+    if kind == "laplacian":
+        return _manhattan(C, X)
+    products = (C @ X.T).toarray()
+    if kind not in STATIONARY:
+        return products
+    return np.maximum(_sqnorms(C)[:, None] + _sqnorms(X) - 2 * products, 0.0)
 
 
 def _sqnorms(A: Any) -> np.ndarray:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kernelpursuit._validate import check_number
-from kernelpursuit.kernels.base import Kernel
+from kernelpursuit.kernels.formula import FormulaKernel
 
 
-class RBF(Kernel):
+class RBF(FormulaKernel):
     """Gaussian kernel `exp(-gamma ||x - c||²)`.
 
     Examples
@@ -23,33 +23,33 @@ class RBF(Kernel):
     kind = "rbf"
 
 
-class Laplacian(Kernel):
+class Laplacian(FormulaKernel):
     """Laplacian kernel `exp(-gamma sum_f |x_f - c_f|)`."""
 
     kind = "laplacian"
     gamma_power = 1.0
 
 
-class Matern12(Kernel):
+class Matern12(FormulaKernel):
     """Matern kernel of smoothness 1/2, `exp(-r)` with `r = sqrt(2 gamma) ||x - c||`."""
 
     kind = "matern12"
 
 
-class Matern32(Kernel):
+class Matern32(FormulaKernel):
     """Matern kernel of smoothness 3/2, `(1 + √3 r) exp(-√3 r)` with `r = sqrt(2 gamma) ||x - c||`."""
 
     kind = "matern32"
 
 
-class Matern52(Kernel):
+class Matern52(FormulaKernel):
     """Matern kernel of smoothness 5/2, `(1 + √5 r + 5r²/3) exp(-√5 r)` with `r = sqrt(2 gamma) ||x - c||`."""
 
     kind = "matern52"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RationalQuadratic(Kernel):
+class RationalQuadratic(FormulaKernel):
     """Rational quadratic kernel `(1 + gamma ||x - c||² / shape) ** -shape`; the Gaussian as `shape` grows."""
 
     shape: float = 1.0
