@@ -6,6 +6,7 @@ import pickle
 import mpmath
 import numpy as np
 import pytest
+from folding import every_case
 
 from kernelpursuit import kernels
 from kernelpursuit.dictionary import KernelAtoms
@@ -90,7 +91,7 @@ def test_every_kernel_has_a_formula_here():
 
 @pytest.mark.parametrize("key", EVERY)
 class TestEveryKernel:
-    @pytest.mark.parametrize("gamma", [0.7, PER_FEATURE, np.array([0.0, 2.0, 0.0])], ids=["one", "each", "zeros"])
+    @every_case("gamma", [0.7, PER_FEATURE, np.array([0.0, 2.0, 0.0])], ids=["one", "each", "zeros"])
     def test_values(self, key, X, C, gamma):
         values = make(key, gamma)(X, C)
         assert values.shape == (7, 5)
@@ -145,7 +146,7 @@ class TestEveryKernel:
             assert eval(repr(kernel), dict(vars(kernels))) == kernel
         assert "gamma" not in repr(make(key, None))
 
-    @pytest.mark.parametrize(
+    @every_case(
         ("gamma", "same"),
         [(0.5, np.float64(0.5)), (1, 1.0), ([1.0, 2.0, 3.0], np.array([1.0, 2.0, 3.0])), (None, None)],
         ids=["float", "int", "array", "none"],
@@ -188,15 +189,13 @@ class TestEveryKernel:
         assert kernel(X[:0], X).shape == (0, 7)
         assert kernel(X, X[:0]).shape == (7, 0)
 
-    @pytest.mark.parametrize(
-        "gamma", [0.0, -1.0, np.nan, np.inf, "auto", [1.0, -1.0, 1.0], [1.0, 2.0], [[1.0] * 3], {}, [0.0] * 3]
-    )
+    @every_case("gamma", [0.0, -1.0, np.nan, np.inf, "auto", [1.0, -1.0, 1.0], [1.0, 2.0], [[1.0] * 3], {}, [0.0] * 3])
     def test_bad_gamma(self, key, X, gamma):
         with pytest.raises(ValueError, match="gamma"):
             make(key, gamma)(X)
 
 
-@pytest.mark.parametrize("name", STATIONARY)
+@every_case("name", STATIONARY)
 def test_far_from_zero_nothing_is_lost(name, X, C):
     """Rounding X + 1e6 is the caller's doing; beyond it the offset changes nothing, in float32 scoring either."""
     kernel = BY_NAME[name](gamma=0.7)
@@ -209,7 +208,7 @@ def test_far_from_zero_nothing_is_lost(name, X, C):
     np.testing.assert_allclose(atoms.block(rows, np.arange(5), np.float32).T, wanted, rtol=2e-5)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("kernel", "parameters", "named"),
     [
         (RationalQuadratic, {"shape": 0.0}, "shape"),
@@ -234,7 +233,7 @@ def test_polynomial_is_mercer_where_its_offset_is_not_negative(coef0, is_mercer)
     assert Polynomial(coef0=coef0).is_mercer is is_mercer
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@every_case("name", BY_NAME)
 def test_names(name):
     assert as_kernel(name) == BY_NAME[name]()
     assert as_kernel(BY_NAME[name](gamma=2.0)) == BY_NAME[name](gamma=2.0)
@@ -259,7 +258,7 @@ class TestResolveGamma:
         assert resolve_gamma("scale", X, weights) == pytest.approx(wanted, rel=1e-13)
         assert resolve_gamma("scale", repeated) == pytest.approx(wanted, rel=1e-13)
 
-    @pytest.mark.parametrize("value", [0.0, 1.0, -7.3, 1e6 + 0.1, 1e-150, 1e150])
+    @every_case("value", [0.0, 1.0, -7.3, 1e6 + 0.1, 1e-150, 1e150])
     def test_constant_data(self, value):
         assert resolve_gamma("scale", np.full((11, 4), value)) == 0.25
 

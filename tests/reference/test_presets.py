@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from folding import every_case
 from papers import hagiwara, kmp, nair, xu, zhang
 from papers.systems import LAM, N_STEPS, PROBLEMS, SYSTEMS, WIDE, WITH_TARGETS, WITH_WEIGHTS, System, gram, make, scaled
 from papers.trace import ROUNDING, norm
@@ -64,7 +65,7 @@ def tolerances(system, data, w, k):
     return moved + SLACK * ROUNDING * size, moved / s[-1] + SLACK * ROUNDING * norm(w)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@every_case("problem", PROBLEMS)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_preset_is_its_paper(name, problem):
     system, data = SYSTEMS[name], make(*PROBLEMS[problem])
@@ -77,7 +78,7 @@ def test_a_preset_is_its_paper(name, problem):
         np.testing.assert_allclose(model.predict(data.new), xu.truncate(f, bound), atol=1e-9 + slack)
 
 
-@pytest.mark.parametrize("problem", WIDE)
+@every_case("problem", WIDE)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_wide_kernels(name, problem):
     data = make(*WIDE[problem])
@@ -445,7 +446,7 @@ class TestClassifiers:
             alone = preset.classifier(**settings).fit(X, labels == name)
             np.testing.assert_array_equal(one.path_.atom, alone.path_.atom)
 
-    @pytest.mark.parametrize("preset", WITH_CLASSIFIER, ids=lambda preset: preset.name)
+    @every_case("preset", WITH_CLASSIFIER, ids=lambda preset: preset.name)
     def test_keyword_arguments_override_all(self, preset):
         given = {
             "gamma": 0.5, "stop": "cv", "fit_intercept": True, "candidates": 5, "loss": "hinge",
@@ -457,7 +458,7 @@ class TestClassifiers:
         with pytest.raises(TypeError, match="gama"):
             preset.classifier(gama=1)
 
-    @pytest.mark.parametrize("preset", WITH_CLASSIFIER, ids=lambda preset: preset.name)
+    @every_case("preset", WITH_CLASSIFIER, ids=lambda preset: preset.name)
     def test_settings_are_those_of_the_preset(self, preset):
         params, numbers = preset.classifier().get_params(deep=False), preset().get_params(deep=False)
         for name in ("kernel", "gamma", "selection", "update", "exchange", "candidates", "penalty", "alpha", "stop"):
