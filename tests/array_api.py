@@ -10,7 +10,7 @@ NEEDS_ARRAY_API = "check_array_api_input"
 
 def printed_with_array_api(file):
     """What a file prints as a program, in a process of its own that has the variable set; it must succeed."""
-    helpers = str(Path(__file__).parents[1])
+    helpers = str(Path(__file__).parent)
     path = os.pathsep.join(filter(None, [helpers, os.environ.get("PYTHONPATH")]))
     outcome = subprocess.run(
         [sys.executable, "-W", "error", file],
