@@ -1,6 +1,6 @@
 """Estimators that learn nothing beforehand: the loop over the training rows with a Gaussian kernel of a given width.
 
-Tests of the loop, of rules, losses and dictionaries take these; tests of the defaults are in tests/learning.
+Tests of the loop, of rules, losses and dictionaries take these; tests of the defaults are in learning and estimators.
 """
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor

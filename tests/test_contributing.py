@@ -39,6 +39,13 @@ def test_folders_of_tests_exist():
         assert (ROOT / "tests" / name).is_dir(), name
 
 
+def test_folders_are_named_after_rooms():
+    across = {"contract", "degenerate", "papers", "property", "reproduce", "unchanged"}
+    rooms = {room.name.lstrip("_") for room in (ROOT / "src" / "kernelpursuit").iterdir() if room.is_dir()}
+    folders = {folder.name for folder in (ROOT / "tests").iterdir() if any(folder.glob("*.py"))}
+    assert across < folders <= across | rooms
+
+
 def test_extras_name_only_what_exists():
     """`all` is every extra that users have, and each of its packages is imported somewhere in the sources."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from folding import every_case
 
 from kernelpursuit.dictionary import (
     Constant,
@@ -163,7 +164,7 @@ def block_of(dictionary, X, atoms=None, dtype=np.float64):
 
 
 class TestEveryDictionary:
-    @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 1e-5)])
+    @every_case(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 1e-5)])
     def test_block(self, case, dtype, rtol):
         assert case.resolved.n_atoms == len(case.naive)
         for rows in (case.fitted_on, case.new):
@@ -270,10 +271,10 @@ class TestEveryDictionary:
         assert not case.resolved.repeated().any()
 
 
-@pytest.mark.parametrize(
+@every_case(
     "kernel", [RBF(gamma=1.0), [RBF(gamma=1.0), Laplacian(gamma=1.0)], asymmetric], ids=["one", "list", "callable"]
 )
-@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@every_case("as_rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_repeated_centres_are_seen(kernel, as_rows):
     rows = as_rows(np.vstack([X[:3], X[:2] * 1.0, [[0.0, 1.0], [-0.0, 1.0]], X[2:3] + 1e-12]))
     expected = np.array([False, False, False, True, True, False, True, False])
@@ -339,7 +340,7 @@ class TestPrecomputed:
         taken = CASES["matrix"].resolved.take(order)
         np.testing.assert_array_equal(block_of(taken, NEW_WIDE), NEW_WIDE[:, order].T)
 
-    @pytest.mark.parametrize(
+    @every_case(
         ("matrix", "is_mercer"),
         [
             (GRAM, True),
@@ -352,7 +353,7 @@ class TestPrecomputed:
         ],
         ids=["gram", "singular", "negative", "asymmetric", "wide", "indefinite", "zero"],
     )
-    @pytest.mark.parametrize("as_matrix", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+    @every_case("as_matrix", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
     def test_is_mercer_is_read_from_the_matrix(self, matrix, is_mercer, as_matrix):
         assert Precomputed().resolve(as_matrix(matrix)).is_mercer is is_mercer
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from folding import every_case
 from made_paths import make_path
 from plain import plain_regressor
 
@@ -192,7 +193,7 @@ NEVER_FIRE = {
 }
 
 
-@pytest.mark.parametrize("name", RULES)
+@every_case("name", RULES)
 def test_once_fired_a_rule_goes_on_firing_and_its_choice_stays(name):
     """On a path that grows, it fires from some step on, and then keeps no more atoms than there were at that step."""
     rule, values = RULES[name], [5, 3, 1, 2, 4, 5, 6]
@@ -206,7 +207,7 @@ def test_once_fired_a_rule_goes_on_firing_and_its_choice_stays(name):
         assert {rule.choose(path) for path in paths[first:]} == {rule.choose(paths[first])}
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@every_case("name", BY_NAME)
 def test_names(name):
     assert type(as_rule(name)) is BY_NAME[name]
     assert as_rule(name).name == name
@@ -250,7 +251,7 @@ def test_only_what_was_set_is_shown():
     assert repr(Validation(np.ones((3, 1)), np.ones(3), patience=5)) == "Validation(3 held-out rows, patience=5)"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rule", "chosen"),
     [
         (Max(), {"falling": 4, "rising": 4, "flat": 3, "valley": 4, "infinite": 4, "all-infinite": 2, "nothing": 0}),
@@ -284,7 +285,7 @@ def test_choices(rule, chosen):
     assert {name: rule.choose(PATHS[name]) for name in chosen} == chosen
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rule", "fires_on"),
     [
         (Max(), set()),
@@ -316,7 +317,7 @@ def test_when_rules_fire(rule, fires_on):
     assert {name for name, path in PATHS.items() if rule.fired(path)} == fires_on
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("values", "se", "chosen"),
     [
         ([5, 3, 1, 0.9, 4], [9, 9, 9, 0.2, 9], 2),
@@ -334,7 +335,7 @@ def test_one_standard_error(values, se, chosen):
     assert "at 3" in rule.explain(path)
 
 
-@pytest.mark.parametrize("rule", [Loo(), OneSE(), TCR(), Validation(), CV(), MDL(), AIC(), FPE(), HDAIC()], ids=repr)
+@every_case("rule", [Loo(), OneSE(), TCR(), Validation(), CV(), MDL(), AIC(), FPE(), HDAIC()], ids=repr)
 def test_a_criterion_that_still_falls_is_announced(rule):
     assert "max_atoms=9 reached while" in rule.explain(PATHS["falling"])
     assert "still falling" in rule.explain(PATHS["falling"])
@@ -362,7 +363,7 @@ def test_a_shorter_path_of_a_fold_is_no_minimum():
     assert "least there" in CV().explain(make_path([5, 4, 3, 2], cv=[5, 1, 2, np.nan]))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("make", "words"),
     [
         (lambda: Tol(-0.1), "tol=-0.1 is too small; give a number of at least 0."),
@@ -417,7 +418,7 @@ def test_wrong_parameters(make, words):
     assert len(str(error.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rule", "words"),
     [
         (Validation(), "held-out rows: fit with it"),

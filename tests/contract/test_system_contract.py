@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from folding import every_case
 from plain import plain_regressor
 
 from kernelpursuit import pursuit_path
@@ -53,7 +54,7 @@ def names(cases):
     return [re.sub(r"0x\w+", "", ", ".join(f"{k}={v!r}" for k, v in settings.items()))[:90] for settings, _, _ in cases]
 
 
-@pytest.mark.parametrize(("settings", "names", "cure"), REFUSED, ids=names(REFUSED))
+@every_case(("settings", "names", "cure"), REFUSED, ids=names(REFUSED))
 def test_refused(settings, names, cure):
     settings = {"stop": "max", **settings}
     model = plain_regressor(**settings)
@@ -115,7 +116,7 @@ def test_rules_that_need_no_leave_one_out_error_work_with_every_update(rule, upd
 
 
 class TestUpdates:
-    @pytest.mark.parametrize(
+    @every_case(
         ("make", "pattern"),
         [
             (lambda: Stagewise(shrinkage=0), r"^shrinkage=0 .*above 0"),

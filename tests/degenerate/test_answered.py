@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from folding import every_case
 from plain import plain_regressor
 from zoo import ANSWERED, plain
 
@@ -41,14 +42,14 @@ def fit_and_check(X, y, **settings):
     return model
 
 
-@pytest.mark.parametrize("case", ANSWERED)
+@every_case("case", ANSWERED)
 @pytest.mark.parametrize(("selection", "penalty"), RULES)
 def test_zoo(case, selection, penalty):
     X, y = ANSWERED[case]()
     fit_and_check(X, y, selection=selection, penalty=penalty, max_atoms=6, stop="max")
 
 
-@pytest.mark.parametrize("case", ANSWERED)
+@every_case("case", ANSWERED)
 @pytest.mark.parametrize("stop", ["loo", "one-se | tol"])
 def test_zoo_by_rule(case, stop):
     X, y = ANSWERED[case]()
@@ -59,7 +60,7 @@ def test_zoo_by_rule(case, stop):
 HARD = ["one row", "one feature", "zero X", "all rows equal", "duplicated rows", "booleans", "X times 1e+150"]
 
 
-@pytest.mark.parametrize("case", HARD)
+@every_case("case", HARD)
 @pytest.mark.parametrize("kernel", sorted(BY_NAME.keys() - {"rbf"}))
 def test_zoo_by_kernel(case, kernel):
     X, y = ANSWERED[case]()
@@ -103,7 +104,7 @@ def test_units_do_not_matter(factor, penalty):
 
 
 @pytest.mark.parametrize(("selection", "penalty"), RULES)
-@pytest.mark.parametrize("weight", [1e-150, 1e-30, 1e30, 1e150])
+@every_case("weight", [1e-150, 1e-30, 1e30, 1e150])
 def test_tiny_and_huge_weights(selection, penalty, weight):
     X, y = plain()
     weights = np.full(30, weight)
@@ -148,7 +149,7 @@ def test_extreme_alpha(alpha, penalty):
         np.testing.assert_allclose(model.predict(X), none.predict(X), rtol=1e-8)
 
 
-@pytest.mark.parametrize("gamma", [1e-300, 1e-12, 1e12, 1e300, np.array([0.0, 1.0, 1e-300])], ids=str)
+@every_case("gamma", [1e-300, 1e-12, 1e12, 1e300, np.array([0.0, 1.0, 1e-300])], ids=str)
 @pytest.mark.parametrize(("selection", "penalty"), RULES)
 def test_extreme_gamma(selection, penalty, gamma):
     """Too wide a kernel is a constant, too narrow a one a table of the training rows: poor, but finite."""

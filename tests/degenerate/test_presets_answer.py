@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from folding import every_case
 from test_answered import freeze
 from zoo import ANSWERED, FOR_PRESETS, plain
 
@@ -50,13 +51,13 @@ def check(name, X, y, sample_weight=None, **settings):
     return model
 
 
-@pytest.mark.parametrize("case", CASES)
+@every_case("case", CASES)
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo(name, case):
     check(name, *CASES[case](), max_atoms=8)
 
 
-@pytest.mark.parametrize("case", ["one row", "two rows", "three rows", "all rows equal", "nearly copies"])
+@every_case("case", ["one row", "two rows", "three rows", "all rows equal", "nearly copies"])
 @pytest.mark.parametrize("name", NAMES)
 def test_more_atoms_than_rows(name, case):
     """Where an atom may be picked again, steps may go on to the end; elsewhere, to the last atom there is."""
@@ -66,8 +67,8 @@ def test_more_atoms_than_rows(name, case):
     assert path.n_steps <= (60 if name in REPEATING else len(y))
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("name", NAMES)
+@every_case("fit_intercept", [False, True])
+@every_case("name", NAMES)
 def test_answers_known_in_advance(name, fit_intercept):
     X, _ = plain()
     zero = check(name, X, np.zeros(30), fit_intercept=fit_intercept, max_atoms=10)
@@ -78,7 +79,7 @@ def test_answers_known_in_advance(name, fit_intercept):
         np.testing.assert_allclose(constant.predict(X + 0.5), 7.0, rtol=1e-13)
 
 
-@pytest.mark.parametrize("factor", [1e-150, 1e-20, 1e20, 1e150])
+@every_case("factor", [1e-150, 1e-20, 1e20, 1e150])
 @pytest.mark.parametrize("name", NAMES)
 def test_units_of_y_do_not_matter(name, factor):
     X, y = plain()
@@ -88,7 +89,7 @@ def test_units_of_y_do_not_matter(name, factor):
     np.testing.assert_allclose(scaled.predict(X) / factor, model.predict(X), rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_case("name", NAMES)
 def test_a_target_that_one_atom_makes(name):
     X, _ = plain()
     y = RBF(gamma=2.0)(X, X[[17]]).ravel()
@@ -111,13 +112,13 @@ def test_a_kernel_of_rank_two(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("gamma", [1e-300, 1e-12, 1e12])
+@every_case("gamma", [1e-300, 1e-12, 1e12])
 def test_extreme_gamma(name, gamma):
     check(name, *plain(), gamma=gamma, max_atoms=8)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("weight", [1e-150, 1e150])
+@every_case("name", NAMES)
+@every_case("weight", [1e-150, 1e150])
 def test_extreme_weights(name, weight):
     X, y = plain()
     weights = np.full(30, weight)
@@ -129,7 +130,7 @@ def test_extreme_weights(name, weight):
 BEYOND = {"X 1e200": (1e200, 1.0), "X 1e-200": (1e-200, 1.0), "y 1e200": (1.0, 1e200), "y 1e-200": (1.0, 1e-200)}
 
 
-@pytest.mark.parametrize("case", BEYOND)
+@every_case("case", BEYOND)
 @pytest.mark.parametrize("name", NAMES)
 def test_scales_whose_squares_leave_the_range(name, case):
     """The prediction of the same data in other units, or one sentence that names what is too large or small."""

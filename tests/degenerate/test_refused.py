@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from folding import every_case
 from plain import plain_regressor
 
 from kernelpursuit import pursuit_path
@@ -152,7 +153,7 @@ def assert_refused(fit, pattern, *inputs):
             np.testing.assert_array_equal(now, then)
 
 
-@pytest.mark.parametrize("case", BAD_DATA)
+@every_case("case", BAD_DATA)
 def test_bad_data(case):
     data, pattern = BAD_DATA[case]
     model = plain_regressor()
@@ -160,26 +161,26 @@ def test_bad_data(case):
     assert vars(model) == model.get_params(deep=False)
 
 
-@pytest.mark.parametrize("case", BAD_DATA)
+@every_case("case", BAD_DATA)
 def test_bad_data_for_the_plain_function(case):
     (rows, targets, weights), pattern = BAD_DATA[case]
     pattern = r"\bX\b|\by\b|sample_weight"
     assert_refused(lambda: pursuit_path(rows, targets, sample_weight=weights), pattern, rows, targets, weights)
 
 
-@pytest.mark.parametrize(("settings", "pattern"), BAD_PARAMETERS, ids=names(BAD_PARAMETERS))
+@every_case(("settings", "pattern"), BAD_PARAMETERS, ids=names(BAD_PARAMETERS))
 def test_bad_parameter(settings, pattern):
     model = plain_regressor(**settings)
     assert_refused(lambda: model.fit(X, Y), pattern, X, Y)
     assert vars(model) == model.get_params(deep=False)
 
 
-@pytest.mark.parametrize(("settings", "pattern"), BAD_PARAMETERS, ids=names(BAD_PARAMETERS))
+@every_case(("settings", "pattern"), BAD_PARAMETERS, ids=names(BAD_PARAMETERS))
 def test_bad_parameter_for_the_plain_function(settings, pattern):
     assert_refused(lambda: pursuit_path(X, Y, **settings), pattern, X, Y)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("make", "pattern"),
     [
         (lambda: Tol(-1), r"tol=-1.*at least 0"),
@@ -217,8 +218,8 @@ def test_an_error_in_a_kernel_comes_through():
     assert vars(model) == model.get_params(deep=False)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-@pytest.mark.parametrize(
+@every_case("kernel", ["rbf", "precomputed"])
+@every_case(
     ("rows", "pattern"),
     [
         (X[0], r"[Rr]eshape|2D"),
@@ -250,7 +251,7 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize("case", BEYOND)
+@every_case("case", BEYOND)
 def test_scales_whose_squares_leave_the_range(case):
     """Beyond what squares can hold: the prediction of the same data in other units, or one sentence."""
     of_X, of_y = BEYOND[case]

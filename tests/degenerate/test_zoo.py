@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from folding import every_case
 from sklearn.base import is_classifier
 from zoo import DATA, MODELS, NAMED_WARNINGS
 
@@ -36,7 +37,7 @@ def assert_right(model, X, y):
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], prediction)
 
 
-@pytest.mark.parametrize("data", DATA)
+@every_case("data", DATA)
 @pytest.mark.parametrize("name", MODELS)
 def test_pair(name, data):
     model = MODELS[name]()

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from folding import every_case
 
 from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.dictionary import (
@@ -47,8 +48,8 @@ def serves(dictionary, rows, atoms, dtype=np.float64):
     return dictionary._known(rows, atoms, dtype) is not None
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("gamma", [1e-3, 0.2, GAMMA, 30.0])
+@every_case("kernel", KERNELS)
+@every_case("gamma", [1e-3, 0.2, GAMMA, 30.0])
 def test_values_of_every_width(kernel, gamma, X):
     shared, plain = both(kernel, X, gamma)
     rows = shared.rows(X)

@@ -7,6 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from folding import every_case
 
 import kernelpursuit.engine.engine
 from kernelpursuit import pursuit_path
@@ -46,10 +47,10 @@ def is_exact(request, monkeypatch):
     return not request.param
 
 
-@pytest.mark.parametrize("budget", [0, 5 * N * 8, 2**20])
-@pytest.mark.parametrize("nugget", [0.0, 0.3])
-@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize("name", DICTIONARIES)
+@every_case("budget", [0, 5 * N * 8, 2**20])
+@every_case("nugget", [0.0, 0.3])
+@every_case("weighted", [False, True], ids=["unweighted", "weighted"])
+@every_case("name", DICTIONARIES)
 def test_products_against_the_dense_matrix(name, weighted, nugget, budget, is_exact, X, rng):
     if nugget and name == "mixed":
         name = "rbf"  # a nugget needs every atom at a training row
@@ -71,8 +72,8 @@ def test_products_against_the_dense_matrix(name, weighted, nugget, budget, is_ex
     assert engine.columns(atoms).dtype == np.float64
 
 
-@pytest.mark.parametrize("budget", [0, 1, N * 4, 5 * N * 8 + 1, 10**6])
-@pytest.mark.parametrize("name", DICTIONARIES)
+@every_case("budget", [0, 1, N * 4, 5 * N * 8 + 1, 10**6])
+@every_case("name", DICTIONARIES)
 def test_the_kept_block_stays_within_the_budget(name, budget, is_exact, X):
     engine = make(name, X, memory_budget=budget)
     engine.correlate(np.ones((1, N)))

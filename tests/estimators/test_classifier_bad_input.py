@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from folding import every_case
 from plain import plain_classifier
 from sklearn.exceptions import NotFittedError
 
@@ -182,7 +183,7 @@ PARAMETERS = [
 
 
 class TestParameters:
-    @pytest.mark.parametrize(("parameters", "match"), PARAMETERS, ids=[str(p) for p, _ in PARAMETERS])
+    @every_case(("parameters", "match"), PARAMETERS, ids=[str(p) for p, _ in PARAMETERS])
     def test_refused_in_one_sentence(self, rows, parameters, match):
         X, y = rows
         refused(plain_classifier(**{"max_atoms": 3, **parameters}), X, y, match)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from folding import every_case
 from sklearn.base import clone
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, presets
@@ -66,7 +67,7 @@ BAD = [
 
 
 @pytest.mark.usefixtures("_nothing_is_learned")
-@pytest.mark.parametrize(("settings", "words"), BAD, ids=[str(settings) for settings, _ in BAD])
+@every_case(("settings", "words"), BAD, ids=[str(settings) for settings, _ in BAD])
 def test_a_regressor_refuses_before_it_learns(settings, words):
     with pytest.raises(ValueError, match=words):
         KernelPursuitRegressor(**settings).fit(X, Y)

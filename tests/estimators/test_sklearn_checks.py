@@ -2,6 +2,7 @@
 
 import pytest
 from array_api import NEEDS_ARRAY_API, printed_with_array_api
+from folding import run_each
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, presets
@@ -93,21 +94,20 @@ ESTIMATORS = [
 ]
 
 
-def checks(array_api):
-    """Yield (number of the configuration, estimator, check, name of the check)."""
-    for number, configured, contradicted in ESTIMATORS:
+def checks(array_api, estimators=ESTIMATORS):
+    """Yield (estimator, check, name of the check)."""
+    for _, configured, contradicted in estimators:
         for estimator, check in estimator_checks_generator(configured, mark=None):
             name = getattr(check, "func", check).__name__
             if name not in contradicted and (name == NEEDS_ARRAY_API) == array_api:
-                yield number, estimator, check, name
+                yield estimator, check, name
 
 
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [pytest.param(estimator, check, id=f"{number}-{name}") for number, estimator, check, name in checks(False)],
-)
-def test_estimator_check(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("configuration", [pytest.param(given, id=given[0]) for given in ESTIMATORS])
+def test_estimator_checks(configuration):
+    cases = [(name, (estimator, check)) for estimator, check, name in checks(False, [configuration])]
+    assert len(cases) > 40
+    run_each(cases, lambda case: case[1](case[0]))
 
 
 @pytest.mark.skipif(not any(True for _ in checks(True)), reason="this scikit-learn checks no array API input here")
@@ -117,4 +117,4 @@ def test_array_api_check():
 
 
 if __name__ == "__main__":
-    print(sum(check(estimator) is None for _, estimator, check, _ in checks(True)))
+    print(sum(check(estimator) is None for estimator, check, _ in checks(True)))

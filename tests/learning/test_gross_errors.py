@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from folding import every_case
 from short import SHORT
 from short import short_regressor as regressor
 
@@ -34,18 +35,18 @@ SHAPES = {
 
 
 class TestFound:
-    @pytest.mark.parametrize("shape", SHAPES)
-    @pytest.mark.parametrize("n", [19, 25, 100, 1000, 5000])
+    @every_case("shape", SHAPES)
+    @every_case("n", [19, 25, 100, 1000, 5000])
     def test_usual_shapes_have_none(self, shape, n):
         rng = np.random.default_rng(n)
         assert not any(gross_errors(SHAPES[shape](rng, n)).any() for _ in range(20))
 
-    @pytest.mark.parametrize(
+    @every_case(
         "wild",
         [[1e6], [-1e6], [-999.0], [1e300], [1e6, 3e6], [1e6, -1e6], [1e12, 1e6, -999.0], [200.0], [-999.0] * 40],
         ids=str,
     )
-    @pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+    @every_case("size", [1.0, 1e-200, 1e200])
     def test_wild_ones_are_found(self, rng, wild, size):
         values = rng.normal(size=309)
         values[50 : 50 + len(wild)] = wild

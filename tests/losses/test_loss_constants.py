@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
@@ -113,7 +114,7 @@ def test_start_of_softmax_is_the_best_constant():
     np.testing.assert_allclose(searched - searched.mean(), start, atol=1e-8)
 
 
-@pytest.mark.parametrize("loss", [loss for loss in CONVEX if loss.kind == "real"] + [SquaredTanh()], ids=repr)
+@every_case("loss", [loss for loss in CONVEX if loss.kind == "real"] + [SquaredTanh()], ids=repr)
 def test_weights_count_like_copies(loss):
     rng = np.random.default_rng(1)
     y, _ = draw(loss, rng, n_rows=30)
@@ -127,8 +128,8 @@ def test_weights_count_like_copies(loss):
         assert vars(one) == pytest.approx(vars(other), rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", ["tanh", "logistic", "exponential", "doom2", "squared_hinge", "hinge"])
-@pytest.mark.parametrize("code", [-1.0, 1.0])
+@every_case("loss", ["tanh", "logistic", "exponential", "doom2", "squared_hinge", "hinge"])
+@every_case("code", [-1.0, 1.0])
 def test_start_with_one_class_only(loss, code):
     y, weights = np.full((1, 5), code), np.ones(5)
     for start in (as_loss(loss).start(y, weights), Loss.start(as_loss(loss), y, weights)):
@@ -144,8 +145,8 @@ def test_start_with_nothing_counted():
     assert Softmax().probabilities(start[:, None])[:, 0] == pytest.approx([0.5, 0.5, 0], abs=1e-15)
 
 
-@pytest.mark.parametrize("loss", [Huber(delta=1e-7), Quantile(q=0.25, width=1e-8)], ids=repr)
-@pytest.mark.parametrize("offset", [0.0, 1.0, -1e6])
+@every_case("loss", [Huber(delta=1e-7), Quantile(q=0.25, width=1e-8)], ids=repr)
+@every_case("offset", [0.0, 1.0, -1e6])
 def test_start_finds_small_spreads_far_away(loss, offset):
     rng = np.random.default_rng(2)
     y = offset + 1e-7 * rng.normal(size=(1, 41))
@@ -178,8 +179,8 @@ def test_quantile_resolves_width_from_the_quartiles():
     assert Quantile().resolve(np.ones((1, 4)), np.ones(4)).width == 0.05
 
 
-@pytest.mark.parametrize("loss", [Huber(), Quantile()], ids=repr)
-@pytest.mark.parametrize("scale", [1e-6, 2.0, 1e6])
+@every_case("loss", [Huber(), Quantile()], ids=repr)
+@every_case("scale", [1e-6, 2.0, 1e6])
 def test_resolved_widths_follow_the_unit(loss, scale):
     y, weights = draw(loss, np.random.default_rng(3))
     one, other = (vars(loss.resolve(factor * y, weights)) for factor in (1.0, scale))
@@ -187,8 +188,8 @@ def test_resolved_widths_follow_the_unit(loss, scale):
     assert other[key] == pytest.approx(scale * one[key], rel=1e-9)
 
 
-@pytest.mark.parametrize("method", ["value", "gradient", "curvature", "start"])
-@pytest.mark.parametrize(("loss", "name"), [(Huber(), "delta"), (Quantile(), "width")])
+@every_case("method", ["value", "gradient", "curvature", "start"])
+@every_case(("loss", "name"), [(Huber(), "delta"), (Quantile(), "width")])
 def test_unresolved_losses_say_so(loss, name, method):
     with pytest.raises(ValueError, match=f"{name}='auto' depends on the targets; call resolve"):
         getattr(loss, method)(np.zeros((1, 2)), np.zeros(2) if method == "start" else np.zeros((1, 2)))
@@ -212,7 +213,7 @@ def test_rounded_quantile_is_that_of_blurred_targets():
     assert loss.start(y, np.ones(50))[0] == pytest.approx(np.quantile(blurred, 0.7), abs=1e-4)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("values", "weights", "q", "expected"),
     [
         ([3.0, 1.0, 2.0], [1.0, 1.0, 1.0], 0.5, 2.0),

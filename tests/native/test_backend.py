@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from folding import every_case
 
 from kernelpursuit import _native
 from kernelpursuit._native import backend
@@ -180,7 +181,7 @@ READ_ONLY = np.empty((3, 4))
 READ_ONLY.flags.writeable = False
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("call", "sentence"),
     [
         (lambda: _native.block(("cubic", 0, 0), C, X), "kernel kind 'cubic' is not known"),

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from native_reference import DTYPES, KERNELS, STATIONARY, STATIONARY_IDS, every_kernel, points, some_factors
@@ -57,7 +58,7 @@ class TestStationaryKernels:
         X, C = points(rng, 300, 9, 3, dtype)
         same(_native.block(kernel, C, X, factors=np.ones(9)), _native.block(kernel, C, X))
 
-    @pytest.mark.parametrize("shape", [(1, 1, 1), (211, 23, 7), (5000, 9, 40)], ids=str)
+    @every_case("shape", [(1, 1, 1), (211, 23, 7), (5000, 9, 40)], ids=str)
     def test_values_are_those_of_stored_distances(self, isa, kernel, shape, dtype, rng):
         X, C = points(rng, *shape, dtype)
         sums = _native.distances(kernel, C, X)

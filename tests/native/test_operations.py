@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from folding import every_case
 from native_reference import DTYPES, SHAPES, every_kernel, points, reference, some_factors
 
 from kernelpursuit import _native
@@ -62,8 +63,8 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@every_case("dtype", DTYPES)
+@every_case("layout", LAYOUTS)
 def test_memory_layout_does_not_matter(backend, layout, dtype, rng):
     kernel = ("matern32", 0, 0)
     X, C = points(rng, 41, 11, 5, dtype)
@@ -125,7 +126,7 @@ def test_out_is_filled_and_returned(backend, rng):
     np.testing.assert_array_equal(out, _native.block(("rbf", 0, 0), C, X))
 
 
-@pytest.mark.parametrize(("m", "n"), [(0, 5), (1, 1), (3, 17), (7, 2049), (40, 5000)])
+@every_case(("m", "n"), [(0, 5), (1, 1), (3, 17), (7, 2049), (40, 5000)])
 def test_sweep_subtracts_and_projects(backend, rng, m, n):
     V, p, z = rng.normal(size=(m, n)), rng.normal(size=m), rng.normal(size=n)
     left = z - p @ V

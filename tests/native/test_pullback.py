@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from folding import every_case
 from native_reference import DTYPES, STATIONARY, STATIONARY_IDS, points, some_factors
 
 from kernelpursuit import _native
@@ -105,7 +106,7 @@ def test_gradients_are_finite_differences(backend, kernel, with_factors, rng):
         np.testing.assert_allclose(gradient, differences, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_case("dtype", DTYPES)
 @stationary
 def test_a_row_at_a_centre_counts_nothing(backend, kernel, dtype):
     C = np.array([[0.3, -1.0, 2.0]], dtype)
@@ -113,7 +114,7 @@ def test_a_row_at_a_centre_counts_nothing(backend, kernel, dtype):
         assert not gradient.any()
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_case("dtype", DTYPES)
 @stationary
 def test_far_away_is_zero(backend, kernel, dtype):
     C, X = np.zeros((2, 2), dtype), np.full((5, 2), 1e4, dtype)
@@ -150,7 +151,7 @@ def test_memory_layout_does_not_matter(backend, rng):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_case("dtype", DTYPES)
 @stationary
 def test_distances_and_transform(backend, kernel, dtype, rng):
     X, C = points(rng, 67, 13, 10, dtype)

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import given
 from hypothesis import strategies as st
 from native_reference import DTYPES, every_kernel, points, some_factors
@@ -45,8 +46,8 @@ class TestRotate:
         turns = rng.uniform(-np.pi, np.pi, size=max(m - 1, 0))
         return np.cos(turns), np.sin(turns)
 
-    @pytest.mark.parametrize("n", [0, *ROWS])
-    @pytest.mark.parametrize("m", [0, 1, 2, 3, 5, 70])
+    @every_case("n", [0, *ROWS])
+    @every_case("m", [0, 1, 2, 3, 5, 70])
     def test_rows_are_turned_one_after_the_other(self, backend, m, n, rng):
         V, (c, s) = rng.normal(size=(m, n)), self.angles(rng, m)
         given = c.copy(), s.copy()
@@ -94,9 +95,9 @@ class TestRotate:
 
 
 class TestAbsorb:
-    @pytest.mark.parametrize("n", [0, *ROWS])
-    @pytest.mark.parametrize("targets", [0, 1, 2, 5])
-    @pytest.mark.parametrize("sign", [1, -1])
+    @every_case("n", [0, *ROWS])
+    @every_case("targets", [0, 1, 2, 5])
+    @every_case("sign", [1, -1])
     def test_residuals_leverages_and_lengths(self, backend, sign, targets, n, rng):
         left, v, b = rng.normal(size=(targets, n)), rng.normal(size=n), rng.normal(size=targets)
         leverage = rng.uniform(size=n)
@@ -169,10 +170,10 @@ class TestCriteria:
         moved, shift = (rng.normal(size=(targets, n)) if with_nugget else None for _ in range(2))
         return rng.normal(size=(targets, n)), rng.uniform(0, 0.95, size=n), weights, moved, shift
 
-    @pytest.mark.parametrize("n", ROWS)
-    @pytest.mark.parametrize("targets", [1, 2, 5])
-    @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize("with_nugget", [False, True])
+    @every_case("n", ROWS)
+    @every_case("targets", [1, 2, 5])
+    @every_case("weighted", [False, True])
+    @every_case("with_nugget", [False, True])
     def test_the_words(self, backend, with_nugget, weighted, targets, n, rng):
         arguments = self.make(rng, targets, n, weighted, with_nugget)
         before = [None if a is None else a.copy() for a in arguments]
@@ -188,8 +189,8 @@ class TestCriteria:
         for array, copied in zip(arguments, before):
             np.testing.assert_array_equal(array, copied)
 
-    @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize("with_nugget", [False, True])
+    @every_case("weighted", [False, True])
+    @every_case("with_nugget", [False, True])
     def test_any_number_of_threads_has_the_same_bits(self, backend, with_nugget, weighted, rng):
         arguments = self.make(rng, 3, 30_001, weighted, with_nugget)
         outcomes = [_native.criteria(*arguments, n_threads) for n_threads in ANY_THREADS]
@@ -221,7 +222,7 @@ class TestCriteria:
 
 
 class TestExamine:
-    @pytest.mark.parametrize("dtype", DTYPES)
+    @every_case("dtype", DTYPES)
     @every_kernel
     def test_bits_of_products_and_norms(self, backend, kernel, with_factors, dtype, rng):
         for n, m, q in ((1, 1, 1), (2051, 5, 3), (67, 9, 0), (0, 4, 2), (33, 0, 2)):
@@ -320,7 +321,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@every_case("case", REFUSED)
 def test_bad_arguments_get_one_sentence(case):
     call, words = REFUSED[case]
     with pytest.raises(ValueError, match=r"^[^\n]*[.]$") as caught:

@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from folding import every_case
 from native_reference import DTYPES, IDS, KERNELS, SHAPES, every_kernel, points, reference, some_factors
 
 from kernelpursuit import _native
@@ -90,7 +91,7 @@ class TestElementary:
         exact = [mpmath.mpf(v) ** degree for v in x.tolist()]
         assert ulps(column(("polynomial", 0, degree), x, 1.0), exact).max() < 1 + degree
 
-    @pytest.mark.parametrize("kernel", KERNELS[:6], ids=IDS[:6])
+    @every_case("kernel", KERNELS[:6], ids=IDS[:6])
     def test_far_away_is_zero(self, isa, dtype, kernel):
         huge = np.finfo(dtype).max
         x = np.array([huge, -huge, np.inf, -np.inf], dtype)
@@ -101,14 +102,14 @@ class TestElementary:
         assert np.all(values <= 1e-30)
         assert not np.isnan(values).any()
 
-    @pytest.mark.parametrize("kernel", KERNELS[:6], ids=IDS[:6])
+    @every_case("kernel", KERNELS[:6], ids=IDS[:6])
     def test_results_below_the_normal_range_are_zero(self, isa, dtype, kernel):
         x = np.linspace(0, 1000, 20001).astype(dtype)
         values = column(kernel, x)
         assert np.all((values == 0) | (values >= np.finfo(dtype).tiny))
         assert values[0] == 1
 
-    @pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
+    @every_case("kernel", KERNELS, ids=IDS)
     def test_nan_stays_nan(self, isa, dtype, kernel):
         x = np.array([np.nan, 0.5], dtype)
         assert np.isnan(column(kernel, x, 1.0)).tolist() == [True, False]
@@ -122,8 +123,8 @@ class TestElementary:
         assert values[0, 1] == pytest.approx(expected, rel=4 * float(np.finfo(dtype).eps))
 
 
-@pytest.mark.parametrize("p0", [1e-305, 1e-40, 1e40, 1e300])
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_case("p0", [1e-305, 1e-40, 1e40, 1e300])
+@every_case("dtype", DTYPES)
 def test_extreme_shapes_of_the_rational_quadratic(isa, dtype, p0):
     x = np.array([0.0, 1e-3, 1.0, 3.0], dtype)
     values = column(("rational_quadratic", p0, 0), x)

@@ -6,6 +6,7 @@ a backward stable factorisation are of order one, whatever the condition number.
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import solve_triangular
@@ -159,10 +160,10 @@ SMOOTH = {
 }
 
 
-@pytest.mark.parametrize("in_blocks", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("kernel", SMOOTH)
-@pytest.mark.parametrize(
+@every_case("in_blocks", [False, True])
+@every_case("intercept", [False, True])
+@every_case("kernel", SMOOTH)
+@every_case(
     ("penalty", "alpha"),
     [(None, 0.0), ("ridge", 1e-12), ("ridge", 1e-4), ("nugget", 1e-12), ("rkhs", 1e-14), ("rkhs", 1e-8), ("rkhs", 1.0)],
 )

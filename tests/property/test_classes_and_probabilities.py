@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import plain_classifier
@@ -69,9 +70,9 @@ def test_any_scores(loss, n_classes, multi_class, dtype):
     check()
 
 
-@pytest.mark.parametrize("multi_class", ["shared", "ovr"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("loss", ["log", "squared", "hinge", "tanh", "doom2"])
+@every_case("multi_class", ["shared", "ovr"])
+@every_case("dtype", [np.float64, np.float32])
+@every_case("loss", ["log", "squared", "hinge", "tanh", "doom2"])
 def test_rows_far_from_every_centre(loss, dtype, multi_class):
     """In 2,000 features all kernel values are next to zero, and so are the differences between classes."""
     rng = np.random.default_rng(1)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import plain_regressor
@@ -235,7 +236,7 @@ def test_more_steps_than_rows_and_atoms_picked_again():
         np.testing.assert_allclose(fits[update].weights(path, path.n_steps)[:, 0], best, atol=1e-6)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("update", "selection", "candidates"),
     [
         *((update, "gain", "all") for update in UPDATES),
@@ -245,8 +246,8 @@ def test_more_steps_than_rows_and_atoms_picked_again():
         *((u, "residual", 59) for u in ("minres", "orthogonal")),
     ],
 )
-@pytest.mark.parametrize("float64_up_to", [10**9, 0], ids=["float64", "float32"])
-@pytest.mark.parametrize("penalty", [None, "nugget"])
+@every_case("float64_up_to", [10**9, 0], ids=["float64", "float32"])
+@every_case("penalty", [None, "nugget"])
 def test_memory_and_threads_change_nothing(monkeypatch, update, selection, candidates, float64_up_to, penalty):
     monkeypatch.setattr(kernelpursuit.engine.engine, "FLOAT64_UP_TO", float64_up_to)
     rng = np.random.default_rng(0)
@@ -443,9 +444,9 @@ class TestMinRes:
             np.testing.assert_allclose(factor.weights()[1:, 0], model.coef_)
 
 
-@pytest.mark.parametrize("update", ["stagewise", "rescale"])
-@pytest.mark.parametrize("selection", ["gain", "correlation", "random"])
-@pytest.mark.parametrize("gamma", [1e-7, 1e-9, 1e-11])
+@every_case("update", ["stagewise", "rescale"])
+@every_case("selection", ["gain", "correlation", "random"])
+@every_case("gamma", [1e-7, 1e-9, 1e-11])
 def test_atoms_that_are_nearly_the_intercept(update, selection, gamma, rng):
     """Of a kernel as wide as that, next to nothing is left beside the intercept; the cost still never rises."""
     X, y = rng.uniform(-3, 3, size=(60, 2)), rng.normal(size=60)

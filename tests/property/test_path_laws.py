@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import plain_regressor
@@ -200,9 +201,9 @@ def test_cost_never_rises(problem, settings, max_atoms):
     assert len(set(path.atom)) == path.n_steps
 
 
-@pytest.mark.parametrize("alpha", [1e-12, 1e-6, 1.0])
-@pytest.mark.parametrize("penalty", ["ridge", "rkhs", "nugget"])
-@pytest.mark.parametrize("selection", [*SELECTIONS, "random"])
+@every_case("alpha", [1e-12, 1e-6, 1.0])
+@every_case("penalty", ["ridge", "rkhs", "nugget"])
+@every_case("selection", [*SELECTIONS, "random"])
 def test_cost_never_rises_on_smooth_kernels(selection, penalty, alpha, rng):
     """All atoms of a Gram matrix whose condition number is beyond 1e16: those that are dependent stay out."""
     X = rng.uniform(-1, 1, size=(120, 2))

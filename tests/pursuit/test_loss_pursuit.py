@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from folding import every_case
 from oracles import Model
 from plain import plain_classifier, plain_regressor
 from scipy.optimize import minimize
@@ -358,8 +359,8 @@ def test_leave_one_out_is_that_of_refits_without_the_row(loss):
         assert abs(path.loo[k] - left.mean()) < 0.2 * (left.mean() - fitted)
 
 
-@pytest.mark.parametrize("penalised", [False, True])
-@pytest.mark.parametrize("size", [0, 1, 12])
+@every_case("penalised", [False, True])
+@every_case("size", [0, 1, 12])
 def test_reweighted_basis(penalised, size):
     """Orthonormal to a few eps; R leads to the reweighted atoms; S turns old coordinates into new ones."""
     rng = np.random.default_rng(size)

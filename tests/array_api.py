@@ -3,15 +3,18 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 NEEDS_ARRAY_API = "check_array_api_input"
 
 
 def printed_with_array_api(file):
     """What a file prints as a program, in a process of its own that has the variable set; it must succeed."""
+    helpers = str(Path(__file__).parent)
+    path = os.pathsep.join(filter(None, [helpers, os.environ.get("PYTHONPATH")]))
     outcome = subprocess.run(
         [sys.executable, "-W", "error", file],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        env={**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,

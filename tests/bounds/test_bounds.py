@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from folding import every_case
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import plain_regressor
@@ -617,8 +618,8 @@ def test_certificate_never_holds_the_kernel_matrix():
 # ---- Refusals
 
 
-@pytest.mark.parametrize("function", [certificate, gap_report])
-@pytest.mark.parametrize(
+@every_case("function", [certificate, gap_report])
+@every_case(
     ("settings", "words"),
     [
         ({"penalty": "ridge"}, "penalty='ridge'"),
@@ -685,8 +686,8 @@ def test_held_out_rows_void_the_guarantee():
     assert gap_report(model, X, y).guarantee.startswith("none, since rows were held out")
 
 
-@pytest.mark.parametrize("function", [certificate, gap_report])
-@pytest.mark.parametrize(
+@every_case("function", [certificate, gap_report])
+@every_case(
     ("spoil", "words"),
     [
         (lambda X, y: (X[::-1], y), "rows that it was fitted on"),
@@ -707,7 +708,7 @@ def test_other_data_than_that_of_the_fit_is_refused(function, spoil, words):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("call", "words"),
     [
         (lambda m, X, y: certificate(plain_regressor(**RKHS), X, y), "not fitted"),

@@ -5,6 +5,7 @@ On fits, residuals come from the predictions and degrees of freedom from the tra
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import given
 from hypothesis import strategies as st
 from made_paths import make_path
@@ -224,8 +225,8 @@ class TestTCR:
                 K.append(k)
         return max(K, default=0)
 
-    @pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0])
-    @pytest.mark.parametrize("sigma", [None, 0.05, 1.0])
+    @every_case("epsilon", [0.0, 0.5, 3.0])
+    @every_case("sigma", [None, 0.05, 1.0])
     def test_on_a_fit(self, fitted, epsilon, sigma):
         assert TCR(epsilon, sigma).choose(fitted.path) == self.literal(fitted, epsilon, sigma)
 
@@ -243,8 +244,8 @@ class TestTCR:
         assert TCR(sigma=0.01).choose(path) == 4
         assert TCR().explain(path).startswith("3 atoms: no later step stands out of noise of level 1 (estimated)")
 
-    @pytest.mark.parametrize("n_targets", [1, 2, 5, 40])
-    @pytest.mark.parametrize("n_atoms", [2, 30, 10_000])
+    @every_case("n_targets", [1, 2, 5, 40])
+    @every_case("n_atoms", [2, 30, 10_000])
     def test_several_targets_are_as_safe_as_one(self, n_targets, n_atoms):
         """The sum of T squares of noise passes its threshold no more often than one square passes 2 log n."""
         one, several = (chi2.sf(noise_reach(np.log(n_atoms), t), t) for t in (1, n_targets))
@@ -264,8 +265,8 @@ class TestTCR:
 
 
 class TestPTR:
-    @pytest.mark.parametrize("n", [20.0, 1000.0, 10_000.0])
-    @pytest.mark.parametrize("T", [0.05, 0.5, 1.0, 2.3])
+    @every_case("n", [20.0, 1000.0, 10_000.0])
+    @every_case("T", [0.05, 0.5, 1.0, 2.3])
     def test_largest_integer_below(self, n, T):
         k = max(k for k in range(1000) if k < T * np.sqrt(n / np.log(n)) or k == 0)
         path = make_path(np.linspace(2, 1, 121), n=n)
@@ -324,7 +325,7 @@ class TestThresholds:
         assert TR2().choose(small) == small.n_steps
         assert "before RSS + n sum |weights|" in TR2().explain(small)
 
-    @pytest.mark.parametrize("sigma", [None, 0.2, 0.4])
+    @every_case("sigma", [None, 0.2, 0.4])
     def test_tr3_literally(self, fitted, sigma):
         """Cai and Wang 2011, theorem 7."""
         n = fitted.n
@@ -465,7 +466,7 @@ class TestWhatIsKnownOfRules:
         )
         assert rule.choose(twice) == rule.choose(weighted)
 
-    @pytest.mark.parametrize("rule", [MDL(), AIC(), FPE(), HDAIC(), TR1(), TCR(), PTR(), TR3(), TR4()], ids=repr)
+    @every_case("rule", [MDL(), AIC(), FPE(), HDAIC(), TR1(), TCR(), PTR(), TR3(), TR4()], ids=repr)
     def test_constant_targets_need_no_atoms(self, rule):
         X, _ = make_chirp(40)
         for y in (np.zeros(40), np.full(40, 3.7)):

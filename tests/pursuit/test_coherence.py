@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from folding import every_case
 
 from kernelpursuit import pursuit_path
 from kernelpursuit.dictionary import KernelAtoms, Precomputed
@@ -29,9 +30,9 @@ def rows():
     return np.random.default_rng(0).uniform(-2, 2, size=(N, 3))
 
 
-@pytest.mark.parametrize("nugget", [0.0, 0.7])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("block", [1, 7, 39, 40, 1000])
+@every_case("nugget", [0.0, 0.7])
+@every_case("weighted", [False, True])
+@every_case("block", [1, 7, 39, 40, 1000])
 def test_every_pair_of_atoms(rows, block, weighted, nugget, monkeypatch):
     monkeypatch.setattr(coherence, "MOST_ATOMS", block)
     weights = np.random.default_rng(1).uniform(0.1, 3, N) if weighted else None

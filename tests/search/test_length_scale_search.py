@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from array_api import NEEDS_ARRAY_API, printed_with_array_api
+from folding import every_case, run_each
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import make_classification, make_friedman1
 from sklearn.exceptions import FitFailedWarning, NotFittedError
@@ -492,8 +493,8 @@ def test_where_all_fail_the_first_error_is_told(friedman):
         LengthScaleSearch(regressor(selection="best"), gammas=[1.0]).fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["gammas", "alphas"])
-@pytest.mark.parametrize("values", [[], 1.0, [[1.0]], [1.0, -1.0], [np.nan], [np.inf], ["a"], {"a": 1}, [1j]], ids=repr)
+@every_case("name", ["gammas", "alphas"])
+@every_case("values", [[], 1.0, [[1.0]], [1.0, -1.0], [np.nan], [np.inf], ["a"], {"a": 1}, [1j]], ids=repr)
 def test_values_that_are_not_usable(name, values, friedman):
     with pytest.raises(ValueError, match=f"{name}=.* is not usable; give a list of at least one finite number"):
         LengthScaleSearch(regressor(), **{"gammas": [1.0], name: values}).fit(*friedman)
@@ -505,7 +506,7 @@ def test_zero_is_an_alpha_and_no_gamma(friedman):
         LengthScaleSearch(regressor(), gammas=[0.0, 1.0]).fit(*friedman)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("search", "words"),
     [
         (LengthScaleSearch(Ridge()), "give a KernelPursuitRegressor"),
@@ -574,17 +575,20 @@ SEARCHES = [
 ]
 
 
-def checks(array_api):
-    for name, search, contradicted in SEARCHES:
+def checks(array_api, searches=SEARCHES):
+    """Yield (name of the check, estimator, check)."""
+    for _, search, contradicted in searches:
         for estimator, check in estimator_checks_generator(search, mark=None):
             what = getattr(check, "func", check).__name__
             if what not in contradicted and (what == NEEDS_ARRAY_API) == array_api:
-                yield pytest.param(estimator, check, id=f"{name}-{what}")
+                yield what, (estimator, check)
 
 
-@pytest.mark.parametrize(("estimator", "check"), list(checks(False)))
-def test_estimator_check(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("search", [pytest.param(search, id=search[0]) for search in SEARCHES])
+def test_estimator_checks(search):
+    cases = list(checks(False, [search]))
+    assert len(cases) > 40
+    run_each(cases, lambda case: case[1](case[0]))
 
 
 def test_array_api_check():
@@ -592,6 +596,5 @@ def test_array_api_check():
 
 
 if __name__ == "__main__":
-    for parameters in checks(True):
-        estimator, check = parameters.values
+    for _, (estimator, check) in checks(True):
         check(estimator)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import oracles
 import pytest
+from folding import every_case
 from oracles import Model, greedy
 from plain import plain_regressor
 from sklearn.linear_model import orthogonal_mp
@@ -267,9 +268,9 @@ class TestPredictionStd:
     A row of weight w has noise of variance sigma² s / w, so that a common factor of weights below one cancels.
     """
 
-    @pytest.mark.parametrize("intercept", [False, True])
-    @pytest.mark.parametrize("penalty", [None, "ridge", "rkhs", "nugget"])
-    @pytest.mark.parametrize("n_targets", [1, 2])
+    @every_case("intercept", [False, True])
+    @every_case("penalty", [None, "ridge", "rkhs", "nugget"])
+    @every_case("n_targets", [1, 2])
     def test_formula(self, penalty, intercept, n_targets):
         X, Y, weights = data(12, n_targets)
         new = np.random.default_rng(1).uniform(-2, 2, size=(11, 2))

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from folding import every_case
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
@@ -68,8 +69,8 @@ def test_all_losses_are_tried():
     assert {loss.name for loss in LOSSES} == set(BY_NAME)
 
 
-@pytest.mark.parametrize("spread", [0.5, 4.0])
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@every_case("spread", [0.5, 4.0])
+@every_case("loss", LOSSES, ids=repr)
 def test_gradient_is_the_difference_quotient(loss, spread):
     for n_outputs in outputs(loss):
         y = targets(loss, n_outputs, 200)
@@ -87,7 +88,7 @@ def test_gradient_is_the_difference_quotient(loss, spread):
             assert (np.abs(gradient[output] - quotient) <= slack).all()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("loss", "is_exact"),
     [
         (Squared(), lambda y, f: f == f),
@@ -118,7 +119,7 @@ def above(loss, y, f, s):
     return before + linear + quadratic - after, np.abs(linear) + quadratic + before + after
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@every_case("loss", LOSSES, ids=repr)
 def test_parabola_lies_above_near_by(loss):
     for n_outputs in outputs(loss):
         y = targets(loss, n_outputs, 500)
@@ -155,7 +156,7 @@ def test_parabola_lies_above_everywhere(loss, seed, reach, n_outputs):
     assert (gap[rows] >= -1e-12 * size[rows]).all()
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@every_case("loss", LOSSES, ids=repr)
 def test_steps_are_finite_and_sensible(loss):
     """A row asks for a finite step, no more than a hundred beyond the scores and targets there are."""
     for n_outputs in outputs(loss):
@@ -169,8 +170,8 @@ def test_steps_are_finite_and_sensible(loss):
             assert (steps <= 2.1 * (50 + np.abs(f[:, moves]).max(axis=0))).all()
 
 
-@pytest.mark.parametrize("score", [1e3, -1e3, 0.0, 700.0, -380.0])
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@every_case("score", [1e3, -1e3, 0.0, 700.0, -380.0])
+@every_case("loss", LOSSES, ids=repr)
 def test_extreme_scores_give_finite_numbers(loss, score):
     """Warnings are errors, so overflow would be seen."""
     for n_outputs in outputs(loss):
@@ -184,7 +185,7 @@ def test_extreme_scores_give_finite_numbers(loss, score):
                 np.testing.assert_allclose(loss.probabilities(f).sum(axis=0), 1, rtol=1e-12)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@every_case("loss", LOSSES, ids=repr)
 def test_shapes_and_arguments_are_kept(loss):
     for n_outputs in outputs(loss):
         for n_rows in (1, 7):
@@ -200,7 +201,7 @@ def test_shapes_and_arguments_are_kept(loss):
             loss.check_targets(y)
 
 
-@pytest.mark.parametrize("loss", SEPARATE, ids=repr)
+@every_case("loss", SEPARATE, ids=repr)
 def test_outputs_add_up(loss):
     y = targets(loss, 3, 50)
     f = 2 * np.random.default_rng(5).normal(size=y.shape)
@@ -222,17 +223,15 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("loss", "formula"), FORMULAS, ids=lambda value: repr(value) if isinstance(value, Loss) else ""
-)
-@pytest.mark.parametrize("code", [-1.0, 1.0])
+@every_case(("loss", "formula"), FORMULAS, ids=lambda value: repr(value) if isinstance(value, Loss) else "")
+@every_case("code", [-1.0, 1.0])
 def test_formulas_of_kmp(loss, formula, code):
     """KMP section 3.2 and figure 5, as they are printed."""
     y = np.full(MARGINS.shape, code)
     np.testing.assert_allclose(loss.value(y, code * MARGINS), formula(MARGINS)[0], rtol=1e-12, atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", MARGIN, ids=repr)
+@every_case("loss", MARGIN, ids=repr)
 def test_margin_losses_fall_with_the_margin(loss):
     m = np.linspace(-1e3, 1e3, 20001)[None]
     value = loss.value(np.ones_like(m), m)
@@ -345,18 +344,18 @@ def test_softmax_of_two_classes_is_logistic():
     )
 
 
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss.name not in ("logistic", "softmax")], ids=repr)
+@every_case("loss", [loss for loss in LOSSES if loss.name not in ("logistic", "softmax")], ids=repr)
 def test_other_scores_are_no_probabilities(loss):
     assert loss.probabilities(np.zeros((2, 3))) is None
 
 
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss.name != "poisson"], ids=repr)
+@every_case("loss", [loss for loss in LOSSES if loss.name != "poisson"], ids=repr)
 def test_scores_are_predictions(loss):
     f = np.random.default_rng(11).normal(size=(2, 3))
     np.testing.assert_array_equal(loss.mean(f), f)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("loss", "y", "sentence"),
     [
         *((loss, [[0.0, 1.0]], f"loss='{loss.name}' needs classes.*-1 and \\+1; code") for loss in MARGIN),
@@ -379,7 +378,7 @@ def test_real_losses_take_any_number(loss):
     assert loss.check_targets(np.array([[-1e9, 0.0, 0.3]])) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("make", "sentence"),
     [
         (lambda: SquaredTanh(target=1.0), "target=1.0 is too large; give a number between 0 and 1"),
@@ -401,7 +400,7 @@ def test_settings_are_refused(make, sentence):
         make()
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@every_case("name", BY_NAME)
 def test_losses_by_name(name):
     loss = as_loss(name)
     assert loss.name == name

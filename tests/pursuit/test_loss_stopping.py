@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from folding import every_case
 from plain import plain_classifier, plain_regressor
 
 from kernelpursuit import pursuit_path
@@ -146,8 +147,8 @@ def test_rules_are_sorted_into_those_for_any_loss_and_those_for_squares():
     assert {*SQUARED_RULES, *ANY_RULES, "loo-error"} == set(RULES)
 
 
-@pytest.mark.parametrize("rule", [*SQUARED_RULES, "loo | mdl"])
-@pytest.mark.parametrize("update", ["orthogonal", "stagewise"])
+@every_case("rule", [*SQUARED_RULES, "loo | mdl"])
+@every_case("update", ["orthogonal", "stagewise"])
 def test_rules_about_squared_residuals_are_refused(rule, update):
     for fit in (
         lambda: classifier(stop=rule, update=update).fit(X, Y),
@@ -200,7 +201,7 @@ def test_the_cure_for_a_missing_leave_one_out_error_is_none_that_is_refused(rule
     assert not set(cures) & set(SQUARED_RULES)
 
 
-@pytest.mark.parametrize("rule", ANY_RULES)
+@every_case("rule", ANY_RULES)
 @pytest.mark.parametrize("loss", sorted(BY_NAME))
 def test_every_loss_under_every_rule(rule, loss):
     if loss == "poisson":
@@ -261,7 +262,7 @@ def test_classes_are_refused_by_the_regressor(loss):
     assert_one_sentence(error)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("make", "pattern"),
     [
         (lambda: Orthogonal(refit_every=0), "^refit_every=0"),
@@ -342,8 +343,8 @@ def test_a_loss_without_methods_is_named():
         plain_regressor(loss=NoMethods()).fit(X, Y)
 
 
-@pytest.mark.parametrize("loss", ["tanh", "logistic", "exponential", "doom2", "squared_hinge", "hinge"])
-@pytest.mark.parametrize("y", [np.arange(90.0), (Y + 1) / 2, 2 * Y])
+@every_case("loss", ["tanh", "logistic", "exponential", "doom2", "squared_hinge", "hinge"])
+@every_case("y", [np.arange(90.0), (Y + 1) / 2, 2 * Y])
 def test_margins_need_plus_and_minus_one(loss, y):
     with pytest.raises(ValueError, match=rf"loss='{loss}' needs classes.*-1 and \+1") as error:
         pursuit_path(X, y, loss=loss)

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from folding import every_case
 from papers import hagiwara, kmp, nair, xu, zhang
 from papers.trace import lead, norm, thin_qr
 from scipy.optimize import minimize
@@ -103,7 +104,7 @@ class TestNair:
         assert ormp.n_clear == prefit.n_clear == 12
         same_steps(ormp, prefit, 12)
 
-    @pytest.mark.parametrize("sigma2", [0.0, 0.1])
+    @every_case("sigma2", [0.0, 0.1])
     def test_greedy_qr(self, gram, sigma2):
         K, y = gram
         K = K + sigma2 * np.eye(len(K))
@@ -207,7 +208,7 @@ def assert_refitted_last(trace, D, y):
 
 
 class TestHagiwara:
-    @pytest.mark.parametrize("lam", [1e-4, 0.1])
+    @every_case("lam", [1e-4, 0.1])
     def test_rfs_costs_fall_by_c2(self, gram, lam):
         """Eq. 9, with the two costs the right way round."""
         G, y = gram
@@ -216,7 +217,7 @@ class TestHagiwara:
         np.testing.assert_allclose(-np.diff(costs), reductions, rtol=1e-7)
         np.testing.assert_allclose(y - G @ trace.weights[-1][:, 0], matrices[-1] @ y, atol=1e-9)
 
-    @pytest.mark.parametrize("lam", [1e-4, 0.1])
+    @every_case("lam", [1e-4, 0.1])
     def test_ols_costs_fall_by_c2(self, gram, lam):
         """Eq. 17; the model written in the original functions is the one in the orthogonalised."""
         G, y = gram
