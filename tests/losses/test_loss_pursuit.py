@@ -115,7 +115,7 @@ class Problem:
         found = minimize(function, c.ravel(), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000})
         return np.linalg.solve(R, found.x.reshape(shape))
 
-    def metric(self, f):
+    def working_weights(self, f):
         c = self.loss.curvature(self.y.T, f.T)
         return self.s * np.maximum(c, FLATTEST * c.max()) / 2
 
