@@ -9,7 +9,7 @@ import pytest
 from folding import every_case
 
 from kernelpursuit import kernels
-from kernelpursuit.kernels import BY_NAME, RBF, Linear, Matern32, Periodic
+from kernelpursuit.kernels import BY_NAME, RBF, Linear, Matern32, Periodic, Polynomial, Sigmoid
 
 N_FEATURES = 3
 PER_FEATURE = np.array([0.3, 1.7, 0.6])

@@ -79,8 +79,8 @@ def test_the_kept_block_stays_within_the_budget(name, budget, is_exact, X):
     engine.correlate(np.ones((1, N)))
     itemsize = 8 if is_exact else 4
     assert engine.n_kept == min(engine.n_atoms, budget // (N * itemsize))
-    assert engine._kept.nbytes <= budget
-    assert engine._kept.dtype.itemsize == itemsize
+    assert engine._values._kept.nbytes <= budget
+    assert engine._values._kept.dtype.itemsize == itemsize
 
 
 def test_nothing_is_kept_before_it_is_needed(X):

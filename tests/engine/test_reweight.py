@@ -38,7 +38,7 @@ def started(rows, budget, weights=None):
 def test_reweighted_is_weighted(rows, dtype, budget):
     weights = np.random.default_rng(1).uniform(0.01, 3.0, size=N)
     engine = started(rows, budget)
-    engine.reweight(weights)
+    engine = engine.weighted(weights)
     fresh = started(rows, budget, weights)
     tolerance = 1e-12 if dtype is np.float64 else 1e-6
     np.testing.assert_allclose(engine.sqnorms(), fresh.sqnorms(), rtol=tolerance)
@@ -52,7 +52,7 @@ def test_the_budget_changes_no_bit(rows, dtype):
     found = []
     for budget in (0, BYTES_OF_A_THIRD, 10**9):
         engine = started(rows, budget)
-        engine.reweight(weights)
+        engine = engine.weighted(weights)
         found.append(engine.sqnorms())
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
@@ -74,7 +74,7 @@ def test_a_metric_that_is_kept_gives_a_model_as_good(rows, monkeypatch):
     y = np.sin(2 * rows[:, 0]) + rows[:, 1] > 0
     settings = {"gamma": 0.4, "alpha": 0.05, "max_atoms": 15, "stop": "max"}
     fresh = plain_classifier(**settings).fit(rows, y)
-    monkeypatch.setattr("kernelpursuit.pursuit.fits.loss.CHEAP", 0)
+    monkeypatch.setattr("kernelpursuit.pursuit.fits.loss.AFFORDABLE_PASSES", 0)
     monkeypatch.setattr("kernelpursuit.pursuit.fits.loss.FEW_PRODUCTS", 0)
     seldom = plain_classifier(**settings).fit(rows, y)
     costs = [model.path_.refits[15]["cost"] for model in (fresh, seldom)]

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import null_space
 
 from kernelpursuit.learning.evidence import MOST_ROUNDING, Evidence
-from kernelpursuit.learning.leave_one_out import Target
+from kernelpursuit.learning.leave_one_out import Observed, Target
 
 N = 24
 
@@ -14,7 +14,7 @@ def target(y, weights=None, counts=None, intercept=True, trend=None):
     y = np.atleast_2d(y)
     weights = np.ones(y.shape[1]) if weights is None else weights
     counts = np.ones(y.shape[1]) if counts is None else counts
-    return Target.around(np.zeros_like(y), y, weights, None, np.ones(y.shape[1]), intercept, counts, trend)
+    return Target(Observed(y, weights, None, np.ones(y.shape[1]), intercept, counts, trend))
 
 
 def gram(X, gamma):

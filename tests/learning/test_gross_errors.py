@@ -12,7 +12,7 @@ from short import short_regressor as regressor
 from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.exceptions import GrossErrorWarning
 from kernelpursuit.learning.gross_errors import gross_errors
-from kernelpursuit.learning.leave_one_out import LeaveOneOut, Target
+from kernelpursuit.learning.leave_one_out import LeaveOneOut, Observed, Target
 from kernelpursuit.learning.sample import Standard
 
 SHAPES = {
@@ -146,7 +146,7 @@ class TestClippedErrors:
     @staticmethod
     def objective(y):
         n = y.shape[1]
-        return LeaveOneOut(Target.around(np.zeros_like(y), y, np.ones(n), None, np.ones(n), True))
+        return LeaveOneOut(Target(Observed(y, np.ones(n), None, np.ones(n), True)))
 
     def test_one_wild_row_counts_for_no_more_than_some_ranges(self, rng):
         K, y = rng.normal(size=(3, 60)), rng.normal(size=(2, 60))

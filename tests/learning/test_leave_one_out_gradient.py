@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from kernelpursuit.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 from kernelpursuit.learning import model as model_module
-from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, Target
+from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, Observed, Target
 from kernelpursuit.learning.model import SPREAD_OF_SCALES, Model, descend
 from kernelpursuit.losses import Huber, Logistic, Softmax
 from kernelpursuit.pursuit import Objective
@@ -30,7 +30,7 @@ all_weights = pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def target(y, weights, intercept, judged=None, loss=None, scores=None):
     judged = np.ones(y.shape[1]) if judged is None else judged
     scores = np.zeros_like(y) if scores is None else scores
-    return Target.around(scores, y, weights, loss, judged, intercept)
+    return Target(Observed(y, weights, loss, judged, intercept), scores)
 
 
 def left_out_errors(K, y, alpha, weights, intercept):
@@ -159,7 +159,7 @@ class TestAllLosses:
             y, scores = some_targets(loss, rng)
             judged = np.where(np.arange(N) % 3 == 0, 0.0, 1.0)
             square = Objective(loss, y, weights)
-            metric = square.metric(scores)
+            metric = square.working_weights(scores)
             z = scores - square.gradient(scores) / (2 * metric)
             fit = Refitted(K.T, z.T, alpha * np.eye(K_ATOMS), metric, intercept)
             atoms = list(range(K_ATOMS))

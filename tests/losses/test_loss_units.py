@@ -40,7 +40,7 @@ def test_the_unit_multiplies_the_sum_of_losses():
     one, five = (Objective(Quantile(width=0.1, unit=unit), y, weights) for unit in (1.0, 5.0))
     assert five.value(scores) == pytest.approx(5 * one.value(scores))
     np.testing.assert_allclose(five.gradient(scores), 5 * one.gradient(scores))
-    np.testing.assert_allclose(five.metric(scores), 5 * one.metric(scores))
+    np.testing.assert_allclose(five.working_weights(scores), 5 * one.working_weights(scores))
 
 
 @pytest.mark.parametrize("unit", [0.0, -1.0, "wide"])

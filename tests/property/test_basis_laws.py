@@ -14,9 +14,10 @@ from scipy.linalg import solve_triangular
 from kernelpursuit.dictionary import Precomputed, as_dictionary
 from kernelpursuit.engine import Engine
 from kernelpursuit.kernels import RBF, Matern52
+from kernelpursuit.penalties import Atoms
 from kernelpursuit.pursuit import basis
 from kernelpursuit.pursuit.basis import DEPENDENT
-from kernelpursuit.pursuit.fits import OrthogonalFit, Outcome
+from kernelpursuit.pursuit.fits import Design, OrthogonalFit, Outcome
 from kernelpursuit.pursuit.penalty import resolve_penalty
 
 EPS = np.finfo(float).eps
@@ -28,17 +29,17 @@ def run(dictionary, X, y, *, order=None, penalty=None, alpha=0.0, weights=None, 
     resolved = as_dictionary(dictionary).resolve(X)
     n = X.shape[0]
     total = n if weights is None else weights.sum()
-    penalty, nugget = resolve_penalty(penalty, alpha, total, resolved)
+    penalty, nugget = resolve_penalty(penalty, alpha, Atoms.of(resolved, total))
     engine = Engine(resolved, X, weights=weights, nugget=nugget, memory_budget=2**30, n_threads=1)
     root = np.ones(n) if weights is None else np.sqrt(weights)
-    fixed = root[None, :] if intercept else np.empty((0, n))
+    fixed = np.ones((int(intercept), n))
     order = np.arange(resolved.n_atoms) if order is None else np.asarray(order)
-    state = OrthogonalFit(engine, (y * root)[None, :], penalty, resolved.n_atoms, fixed)
+    state = OrthogonalFit(Design(engine, fixed, penalty, resolved.n_atoms), (y * root)[None, :])
     for place, j in enumerate(order):
         if in_blocks:
-            state.foresee(order[place:])
+            state.look_ahead(order[place:])
         state.add(state.examine(np.array([j])), 0)
-    columns = np.vstack([fixed, engine.columns(np.array(state.atoms, dtype=int))]).T
+    columns = np.vstack([root * fixed, engine.columns(np.array(state.atoms, dtype=int))]).T
     return state, columns
 
 
@@ -228,9 +229,9 @@ def test_a_dependent_atom_does_not_spoil_those_before_it(rng):
     columns = rng.normal(size=(80, 40))
     columns[:, 25] = columns[:, :5].sum(axis=1)
     state, _ = run(Precomputed(), columns, rng.normal(size=80), order=[])
-    assert state.foresee(np.arange(40)) == 25
+    assert state.look_ahead(np.arange(40)) == 25
     for j in range(40):
-        state.foresee(np.arange(j, 40))
+        state.look_ahead(np.arange(j, 40))
         state.add(state.examine(np.array([j])), 0)
     assert state.atoms == [j for j in range(40) if j != 25]
     assert orthogonality(state) < 50 * EPS
@@ -241,10 +242,10 @@ def test_many_atoms_are_prepared_at_once_and_others_may_come(rng, monkeypatch):
     X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
     state, _ = run(RBF(gamma=1.0), X, y, order=[], penalty="ridge", alpha=0.1)
     order = np.array([5, 3, 40, 7, 21, 50, 1, 12, 30, 33])
-    assert state.foresee(order) == len(order)
+    assert state.look_ahead(order) == len(order)
     for j in order[:6]:
         assert state.add(state.examine(np.array([j])), 0) is Outcome.ADDED
-    assert state.foresee(order[6:]) == 4, "what is prepared stays"
+    assert state.look_ahead(order[6:]) == 4, "what is prepared stays"
     for j in (9, 1):
         assert state.add(state.examine(np.array([j])), 0) is Outcome.ADDED
     alone, columns = run(RBF(gamma=1.0), X, y, order=[*order[:6], 9, 1], penalty="ridge", alpha=0.1)

@@ -116,14 +116,14 @@ class Problem:
         found = minimize(function, c.ravel(), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000})
         return np.linalg.solve(R, found.x.reshape(shape))
 
-    def metric(self, f):
+    def working_weights(self, f):
         c = self.loss.curvature(self.y.T, f.T)
         return self.s * np.maximum(c, FLATTEST * c.max()) / 2
 
     def scores(self, atoms, w, metric=None):
         """Squares of u, and a and <j, j> of all atoms in the weighted square with this metric, by definition."""
         B, K = self.columns(atoms), self.K
-        M = np.diag(self.metric(B @ w) if metric is None else metric)
+        M = np.diag(self.working_weights(B @ w) if metric is None else metric)
         L_B = np.pad(self.L[:, atoms], ((0, 0), (int(self.intercept), 0)))
         u = -K.T @ (self.s * self.loss.gradient(self.y.T, (B @ w).T)).T / 2 - L_B @ w
         inner = np.diagonal(K.T @ M @ K + self.L)
@@ -201,7 +201,7 @@ def test_picks_by_definition(loss, penalty, intercept, selection):
     n_exact, metric = 0, None
     for k in range(n_atoms):
         atoms = path.atoms(k)
-        here = problem.metric(problem.columns(atoms) @ path.weights(k))
+        here = problem.working_weights(problem.columns(atoms) @ path.weights(k))
         if metric is None or not np.allclose(here, metric, rtol=1e-3, atol=0):
             metric = here
         squares, a, inner = problem.scores(atoms, path.weights(k), metric)

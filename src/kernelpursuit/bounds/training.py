@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.penalties import RKHS, as_penalty
 from kernelpursuit.pursuit import check_weights, resolve_threads
 
 # Scratch for the values of the picked atoms on a tile of rows.
@@ -115,7 +116,7 @@ def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     if not hasattr(model, "path_"):
         raise NotFittedError("model is not fitted; call its fit(X, y) first.")
     penalty, alpha = model.penalty_, model.alpha_
-    if penalty != "rkhs":
+    if as_penalty(penalty) != RKHS():
         raise ValueError(f"penalty={penalty!r} does not lead to a Gaussian process; bounds are for penalty='rkhs'.")
     if not alpha > 0:
         raise ValueError(f"alpha={alpha!r} leaves no Gaussian process to compare with; fit with alpha above 0.")

@@ -2,7 +2,8 @@
 
 D holds the values of every atom (column) on every training row, times the root of the sample weights. The block
 that is kept and the tiles that are recomputed go through the same arithmetic in the same order, so the budget
-changes how long a fit takes and never which atoms it picks.
+changes how long a fit takes and never which atoms it picks. Values are stored without weights: engines that differ
+only in the weights of the rows share them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,95 @@ def require_finite(squares: np.ndarray) -> None:
         raise ValueError(OVERFLOW)
 
 
+class StoredValues:
+    """Values of the atoms on the training rows, without weights: some are kept, the others computed each time.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+        A resolved dictionary.
+    X : array of shape (n_rows, n_features)
+        The training rows.
+    memory_budget : int
+        Bytes that the kept block may take.
+    n_threads : int, optional
+        Threads of the native core.
+    """
+
+    def __init__(self, dictionary: Dictionary, X: Any, memory_budget: int, n_threads: int | None = None):
+        self.dictionary = dictionary
+        self.n_rows: int = X.shape[0]
+        self.memory_budget = memory_budget
+        self.n_threads = n_threads
+        self.rows = dictionary.rows(X)
+        self._kept: np.ndarray | None = None
+        self._dtype: np.dtype | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The float type of the scores, which the first squared norms have decided."""
+        assert self._dtype is not None
+        return self._dtype
+
+    @property
+    def n_kept(self) -> int:
+        """Number of atoms whose values are kept in memory."""
+        return 0 if self._kept is None else self._kept.shape[0]
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether values are kept already, be they none for want of memory."""
+        return self._kept is not None
+
+    def rmatvec(self, V: np.ndarray) -> np.ndarray:
+        """Products of every atom with vectors, shape (n_vectors, n_atoms)."""
+        if self._kept is None:
+            self._kept = self._keep()
+        out, n_atoms, n_kept = np.empty((len(V), self.dictionary.n_atoms)), self.dictionary.n_atoms, self.n_kept
+        out[:, :n_kept] = _native.stored_rmatvec(self._kept, V, n_threads=self.n_threads)
+        if n_kept < n_atoms:
+            rest = np.arange(n_kept, n_atoms)
+            out[:, n_kept:] = self.dictionary.rmatvec(self.rows, V, rest, self.dtype, n_threads=self.n_threads)
+        return out
+
+    def sqnorms(self, weights: np.ndarray) -> np.ndarray:
+        """Weighted sums of squares of every atom: of the values that are kept, and the rest by the same arithmetic."""
+        if self._kept is None:
+            return self._first_sqnorms(weights)
+        out, n_atoms = np.empty(self.dictionary.n_atoms), self.dictionary.n_atoms
+        for tile in tiles(n_atoms, self.n_rows * self.dtype.itemsize):
+            values = self._kept[tile]
+            if tile.stop > self.n_kept:
+                # Of a tile that is kept in part, all is evaluated: it is the same to the last bit.
+                values = self.dictionary.block(self.rows, np.arange(tile.start, tile.stop), self.dtype, self.n_threads)
+            out[tile] = _native.stored_rmatvec(np.square(values), weights[None], n_threads=self.n_threads)[0]
+        return out
+
+    def _first_sqnorms(self, weights: np.ndarray) -> np.ndarray:
+        """Squared norms before any value is kept; they tell, once, whether scores from float32 are safe."""
+        everything = np.arange(self.dictionary.n_atoms)
+        small = self.n_rows * len(everything) <= FLOAT64_UP_TO
+        # What was decided for one set of weights stays so for others.
+        tried: Any = (np.float64,) if small else (np.float32, np.float64)
+        for dtype in tried if self._dtype is None else (self._dtype.type,):
+            with np.errstate(over="ignore", invalid="ignore"):
+                sqnorms = self.dictionary.sqnorms(self.rows, weights, everything, dtype, n_threads=self.n_threads)
+            size = np.sqrt(sqnorms / weights.sum())
+            low, high = FLOAT32_RANGE
+            if dtype == tried[-1] or (np.isfinite(sqnorms).all() and size.min() > low and size.max() < high):
+                break
+        self._dtype = np.dtype(dtype)
+        return sqnorms
+
+    def _keep(self) -> np.ndarray:
+        """Values of as many atoms as fit the budget."""
+        bytes_per_atom = max(1, self.n_rows * self.dtype.itemsize)
+        n_kept = min(self.dictionary.n_atoms, self.memory_budget // bytes_per_atom)
+        kept = np.empty((n_kept, self.n_rows), dtype=self.dtype)
+        self.dictionary.fill(self.rows, np.arange(n_kept), kept, self.n_threads)
+        return kept
+
+
 class Engine:
     """Products with the dictionary on the training rows.
 
@@ -40,7 +130,7 @@ class Engine:
     X : array of shape (n_rows, n_features)
         The training rows.
     weights : array of shape (n_rows,), optional
-        Sample weights, all positive.
+        Weights of the rows, all positive.
     nugget : float
         Added to each atom's value at its own training row (Nair's K + alpha I in place of K).
     memory_budget : int
@@ -50,6 +140,8 @@ class Engine:
 
     Notes
     -----
+    An engine never changes. `weighted` returns one with other weights over the same stored values.
+
     Scores are computed from float32 values once the dictionary has more than eight million of them, summed in
     float64; `columns`, of which the basis and the solution are made, are float64 always.
     """
@@ -64,22 +156,24 @@ class Engine:
         memory_budget: int,
         n_threads: int | None = None,
     ):
-        self.dictionary = dictionary
-        self.n_rows: int = X.shape[0]
-        self.n_atoms = dictionary.n_atoms
+        self._begin(StoredValues(dictionary, X, memory_budget, n_threads), weights, nugget)
+
+    def _begin(self, values: StoredValues, weights: np.ndarray | None, nugget: float) -> None:
+        self._values = values
+        self.dictionary = values.dictionary
+        self.n_rows = values.n_rows
+        self.n_atoms = values.dictionary.n_atoms
+        self.n_threads = values.n_threads
         self.nugget = nugget
-        self.n_threads = n_threads
-        self.memory_budget = memory_budget
         self.weights = np.ones(self.n_rows) if weights is None else weights
         self._root = None if weights is None else np.sqrt(weights)
-        self._rows = dictionary.rows(X)
-        self._kept: np.ndarray | None = None
-        self._dtype: np.dtype | None = None
         self._sqnorms: np.ndarray | None = None
 
-    def reweight(self, weights: np.ndarray) -> None:
-        """Give the rows other weights; values that are kept stay, since they do not have them in."""
-        self.weights, self._root, self._sqnorms = weights, np.sqrt(weights), None
+    def weighted(self, weights: np.ndarray) -> Engine:
+        """The engine for the same rows with other weights; stored values are shared, since they have no weights in."""
+        engine = Engine.__new__(Engine)
+        engine._begin(self._values, weights, self.nugget)
+        return engine
 
     @property
     def is_weighted(self) -> bool:
@@ -90,34 +184,24 @@ class Engine:
     def is_exact(self) -> bool:
         """Whether scores are computed from float64 values."""
         self._plan()
-        return self._dtype == np.float64
+        return self._values.dtype == np.float64
 
     @property
     def n_kept(self) -> int:
         """Number of atoms whose values are kept in memory."""
-        return 0 if self._kept is None else self._kept.shape[0]
+        return self._values.n_kept
 
     def sqnorms(self) -> np.ndarray:
         """`d_j' d_j` for every atom."""
-        if self._sqnorms is None and self._kept is not None:
-            self._sqnorms = self._sqnorms_again()
-        self._plan()
-        assert self._sqnorms is not None
+        if self._sqnorms is None:
+            self._sqnorms = self._with_nugget(self._values.sqnorms(self.weights))
         return self._sqnorms
 
     def correlate(self, V: np.ndarray) -> np.ndarray:
         """`D' v` for every vector in the rows of `V`: shape (n_vectors, n_atoms). One pass over the dictionary."""
         self._plan()
         weighted = np.ascontiguousarray(V if self._root is None else V * self._root)
-        if self._kept is None:
-            self._keep()
-        assert self._kept is not None
-        out = np.empty((V.shape[0], self.n_atoms))
-        kept = self.n_kept
-        out[:, :kept] = _native.stored_rmatvec(self._kept, weighted, n_threads=self.n_threads)
-        if kept < self.n_atoms:
-            rest = np.arange(kept, self.n_atoms)
-            out[:, kept:] = self.dictionary.rmatvec(self._rows, weighted, rest, self._dtype, n_threads=self.n_threads)
+        out = self._values.rmatvec(weighted)
         if self.nugget:
             out += self.nugget * weighted[:, self.dictionary.training_rows]
         return out
@@ -126,7 +210,9 @@ class Engine:
         """`D' v` for every vector in the rows of `V` and `d_j' d_j`, over the given atoms alone, in float64."""
         weighted = np.ascontiguousarray(V if self._root is None else V * self._root)
         weights = self.weights if self.is_weighted else None
-        products, squares = self.dictionary.examine(self._rows, weighted, weights, atoms, n_threads=self.n_threads)
+        products, squares = self.dictionary.examine(
+            self._values.rows, weighted, weights, atoms, n_threads=self.n_threads
+        )
         if self.nugget:
             assert self.dictionary.training_rows is not None
             rows = self.dictionary.training_rows[atoms]
@@ -141,7 +227,7 @@ class Engine:
         They are not checked: `require_finite` of their squared norms does it in passing.
         """
         values = np.empty((len(atoms), self.n_rows)) if out is None else out
-        self.dictionary.fill(self._rows, np.asarray(atoms), values, self.n_threads)
+        self.dictionary.fill(self._values.rows, np.asarray(atoms), values, self.n_threads)
         if self.nugget:
             assert self.dictionary.training_rows is not None
             values[np.arange(len(atoms)), self.dictionary.training_rows[atoms]] += self.nugget
@@ -150,21 +236,9 @@ class Engine:
         return values
 
     def _plan(self) -> None:
-        """Resolve, once, the float type of the scores; the squared norms tell whether float32 is safe."""
-        if self._sqnorms is not None or self._kept is not None:
-            return
-        everything = np.arange(self.n_atoms)
-        small = self.n_rows * self.n_atoms <= FLOAT64_UP_TO
-        # What is kept in one float type stays in it when the weights change.
-        tried: Any = (np.float64,) if small else (np.float32, np.float64)
-        for dtype in tried if self._dtype is None else (self._dtype.type,):
-            with np.errstate(over="ignore", invalid="ignore"):
-                sqnorms = self.dictionary.sqnorms(self._rows, self.weights, everything, dtype, n_threads=self.n_threads)
-            size = np.sqrt(sqnorms / self.weights.sum())
-            low, high = FLOAT32_RANGE
-            if dtype == tried[-1] or (np.isfinite(sqnorms).all() and size.min() > low and size.max() < high):
-                break
-        self._sqnorms, self._dtype = self._with_nugget(sqnorms), np.dtype(dtype)
+        """Compute squared norms before values are kept: they decide the float type of the scores."""
+        if not self._values.is_kept:
+            self.sqnorms()
 
     def _with_nugget(self, sqnorms: np.ndarray) -> np.ndarray:
         """Squared norms with what the nugget adds to them; all must be finite."""
@@ -174,25 +248,3 @@ class Engine:
                 sqnorms = sqnorms + own_weights * self.nugget * (2 * self.dictionary.own_values() + self.nugget)
         require_finite(sqnorms)
         return sqnorms
-
-    def _sqnorms_again(self) -> np.ndarray:
-        """Squared norms under other weights: from the values that are kept, and the rest by the same arithmetic."""
-        assert self._kept is not None
-        assert self._dtype is not None
-        out, weights = np.empty(self.n_atoms), self.weights[None]
-        for tile in tiles(self.n_atoms, self.n_rows * self._dtype.itemsize):
-            values = self._kept[tile]
-            if tile.stop > self.n_kept:
-                # Of a tile that is kept in part, all is evaluated: it is the same to the last bit.
-                atoms = np.arange(tile.start, tile.stop)
-                values = self.dictionary.block(self._rows, atoms, self._dtype, self.n_threads)
-            out[tile] = _native.stored_rmatvec(np.square(values), weights, n_threads=self.n_threads)[0]
-        return self._with_nugget(out)
-
-    def _keep(self) -> None:
-        """Keep as many atoms as fit the budget."""
-        assert self._dtype is not None
-        bytes_per_atom = max(1, self.n_rows * self._dtype.itemsize)
-        n_kept = min(self.n_atoms, self.memory_budget // bytes_per_atom)
-        self._kept = np.empty((n_kept, self.n_rows), dtype=self._dtype)
-        self.dictionary.fill(self._rows, np.arange(n_kept), self._kept, self.n_threads)

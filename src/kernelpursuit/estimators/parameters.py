@@ -15,8 +15,8 @@ from kernelpursuit.kernels import BY_NAME as KERNELS
 from kernelpursuit.losses import BY_NAME as LOSSES
 from kernelpursuit.losses import Loss
 from kernelpursuit.model.outside import OPTIONS
+from kernelpursuit.penalties import check_penalty
 from kernelpursuit.pursuit import Settings, as_fitted_loss, resolve_threads
-from kernelpursuit.pursuit.penalty import NAMES as PENALTIES
 from kernelpursuit.pursuit.problem import check_truncate
 from kernelpursuit.pursuit.selection import check_candidates
 from kernelpursuit.pursuit.system import check_choices, check_loss, require_known
@@ -38,8 +38,7 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
         check_number("max_atoms", estimator.max_atoms, low=1, integer=True, others="or 'auto'")
     if not is_word(estimator.alpha, "auto"):
         check_number("alpha", estimator.alpha, low=0, others="or 'auto'")
-    if estimator.penalty is not None:
-        check_option("penalty", estimator.penalty, ("auto", *PENALTIES), "None")
+    check_penalty(estimator.penalty, "auto")
     check_candidates(estimator.candidates)
     truncate = getattr(estimator, "truncate", None)
     check_truncate(truncate)

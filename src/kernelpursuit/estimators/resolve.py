@@ -26,6 +26,7 @@ from kernelpursuit.learning import (
     suit,
 )
 from kernelpursuit.losses import Loss
+from kernelpursuit.penalties import OLS, Nugget, Ridge, as_penalty
 from kernelpursuit.pursuit import Settings, Watch, held_out_rows
 from kernelpursuit.stopping import StoppingRule
 
@@ -111,8 +112,7 @@ def _most_atoms(spec: FitSpec, *, is_learned: bool) -> int:
 
 def _penalty(spec: FitSpec, learned: Learned | None) -> Any:
     """The penalty that "auto" stands for: that which alpha was learned for, or ridge."""
-    is_open = isinstance(spec.penalty, str) and spec.penalty == "auto"
-    return learned.penalty if is_open and learned is not None else spec.loop.penalty
+    return learned.penalty if spec.penalty_is_open and learned is not None else spec.loop.penalty
 
 
 def _candidates(spec: FitSpec, learned: Learned | None) -> Any:
@@ -167,8 +167,8 @@ def _learn(
         _say(spec, f"learning one scale for all of {X.shape[1]} features, which are too many for one each")
         return learn_wide(X, y, distinct, kernels[0], task)
     if by_evidence is None:
-        is_open = isinstance(spec.penalty, str) and spec.penalty == "auto"
-        by_evidence = atoms and spec.refine is not True and is_open and task.loss is None and task.alpha is None
+        is_open = spec.penalty_is_open and task.alpha is None
+        by_evidence = atoms and spec.refine is not True and is_open and task.loss is None
     plan = make_plan(
         len(distinct),
         X.shape[1],
@@ -232,21 +232,26 @@ def _learn_for_system(spec: FitSpec, seen: Observations, watch: Watch, weights: 
     task = replace(_task(spec, watch), trend=spec.trend is True)
     if weights is not None:
         weights = weights / weights[weights > 0].mean()
-    has_ridge = spec.alpha is None and spec.penalty in ("ridge", "ols")
+    has_ridge = spec.alpha is None and not spec.penalty_is_open and _is_ridge(spec.loop.penalty)
     by_evidence = spec.loop.loss is None and not has_ridge
     if by_evidence:
         task = replace(task, alpha=None)
     return _learn(spec, seen, task, weights, by_evidence=by_evidence)
 
 
+def _is_ridge(penalty: Any) -> bool:
+    """Whether a penalty is one of weights, of atoms as they are or orthogonalised."""
+    return isinstance(as_penalty(penalty), (Ridge, OLS))
+
+
 def _first_alpha(spec: FitSpec, penalty: Any, learned: Learned, seen: Observations) -> float | None:
     """The penalty to start from, in the unit of its kind; None where there is none, or it is given."""
     if penalty is None or spec.alpha is not None:
         return None
-    if penalty == "nugget" and learned.is_process:
+    if as_penalty(penalty) == Nugget() and learned.is_process:
         # What is n alpha for the penalty K is the noise that is added to K itself.
         return learned.alpha * float(len(seen.y) if seen.weights is None else np.count_nonzero(seen.weights))
-    if penalty in ("ridge", "ols") and seen.weights is not None:
+    if _is_ridge(penalty) and seen.weights is not None:
         # A ridge is beside the sum of weighted squares, and was learned with weights of mean one.
         return learned.alpha * float(seen.weights[seen.weights > 0].mean())
     return learned.alpha

@@ -9,6 +9,7 @@ from kernelpursuit._validate import check_flag, check_option
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend, Precomputed, as_dictionary, split
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52
 from kernelpursuit.learning import is_wide
+from kernelpursuit.penalties import Ridge, as_penalty
 from kernelpursuit.pursuit import Settings, as_fitted_loss
 from kernelpursuit.pursuit.folds import check_folds
 from kernelpursuit.pursuit.selection import resolve_candidates
@@ -33,7 +34,7 @@ class FitSpec:
     kernels       to choose from where scales are learned
     gamma         the inverse widths of the features; None where they are to be learned
     alpha         the strength of the penalty, where it is given; else None
-    penalty       "auto" where it goes by what is learned
+    penalty_is_open whether the penalty goes by what is learned
     max_atoms     as given; "auto" goes by what is learned
     trend         whether there is a straight line in every model; None leaves it to the rows
     refine        whether atoms are moved off the rows: True, False or "auto"
@@ -49,7 +50,7 @@ class FitSpec:
     kernels: tuple[Kernel, ...]
     gamma: Any
     alpha: float | None
-    penalty: Any
+    penalty_is_open: bool
     max_atoms: int | None
     trend: bool | None
     refine: bool | str
@@ -155,7 +156,7 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
         kernels=kernels or (),
         gamma=None if learns_gamma else estimator.gamma,
         alpha=None if is_word(estimator.alpha, "auto") else estimator.alpha,
-        penalty=estimator.penalty,
+        penalty_is_open=is_word(estimator.penalty, "auto"),
         max_atoms=None if is_word(estimator.max_atoms, "auto") else estimator.max_atoms,
         trend=trend,
         refine=refine,
@@ -236,6 +237,6 @@ def _other_system(estimator: Any) -> str | None:
         return "exchange=True"
     if not is_word(estimator.candidates, "auto"):
         return "candidates other than 'auto'"
-    if not (is_word(estimator.penalty, "auto") or is_word(estimator.penalty, "ridge")):
+    if not (is_word(estimator.penalty, "auto") or as_penalty(estimator.penalty) == Ridge()):
         return f"penalty={estimator.penalty!r}"
     return None

@@ -11,7 +11,7 @@ import numpy as np
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend
 from kernelpursuit.dictionary.trend import independent
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.leave_one_out import Target
+from kernelpursuit.learning.leave_one_out import Observed, Target
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
@@ -148,7 +148,7 @@ def reweighted(values: np.ndarray, scores: np.ndarray, rows: Rows, task: Task, a
     weights = np.zeros((len(columns), len(rows.y)))
     for _ in range(REWEIGHTED):
         target = target_around(scores, rows, np.ones(len(rows)), task)
-        weighted = columns * target.metric
+        weighted = columns * target.working_weights
         weights = np.linalg.solve(weighted @ columns.T + np.diag(penalties), weighted @ target.response.T)
         scores = weights.T @ columns
     return weights
@@ -165,7 +165,16 @@ def fitted_scores(values: np.ndarray, rows: Rows, task: Task, alpha: float) -> n
 def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task) -> Target:
     """What rows say around scores; each goes as a whole when it is left out, or one of several that it stands for."""
     trend = rows.Z[:, task.line].T if task.trend else None
-    return Target.around(scores, rows.y, rows.weights, task.loss, judged, task.intercept, rows.units, trend)
+    observed = Observed(
+        y=rows.y,
+        weights=rows.weights,
+        loss=task.loss,
+        judged=judged,
+        intercept=task.intercept,
+        counts=rows.units,
+        trend=trend,
+    )
+    return Target(observed, scores)
 
 
 def pick(

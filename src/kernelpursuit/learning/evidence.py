@@ -25,6 +25,7 @@ from scipy.linalg.blas import dtrsm
 from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses, Target, inverse_of_square, orthonormal
 from kernelpursuit.learning.model import ALPHAS
 from kernelpursuit.learning.sample import CONSTANT, effective_size, usual_weights, without_wild_values
+from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
 
 # The logarithm of the largest error that is no overflow.
 LARGEST_LOG = 700.0
@@ -110,8 +111,8 @@ class Evidence:
             return Losses(np.full(len(K), np.inf), self.target.judged)
         noise, y = alpha * self._noise, self.target.y
         leverage = 1.0 - noise * found[0].diagonal()
-        left = np.maximum(1.0 - leverage / self.target.counts, LEAST_LEFT)
-        return self.target.losses(y - noise * (y @ found[0]) / left)
+        left = one_minus_leverage(leverage, self.target.counts, at_least=LEAST_LEFT)
+        return self.target.losses(loo_prediction(y, noise * (y @ found[0]), left))
 
     def minus_two_log(self, error: float) -> float:
         """`-2 log evidence` for an error, but for a constant."""

@@ -1,9 +1,9 @@
 """The leave-one-out error of a penalised least-squares fit, in closed form, and its derivative by every kernel value.
 
-With the k columns of a model as the rows of K (times the root of the metric, the constant projected out) and
+With the k columns of a model as the rows of K (times the root of the working weights, the constant projected out) and
 `A = K K' + alpha I`, the weights are `w = A^-1 K t'`, the residuals `e = t - w'K`, and with `W = A^-1 K` the leverages
-`h_i = sum_j W_ji K_ji`. The error of row i, left out, is `q_i = e_i / (1 - h_i)`. With `a = dL/de`, `c = dL/dh` and
-`v = W a'`,
+`h_i = sum_j W_ji K_ji`. The leave-one-out error of row i is `e_i / (1 - h_i)` (`pursuit/working.py`). With `a = dL/de`,
+`c = dL/dh` and `v = W a'`,
 
     dL/dK = 2 W diag(c) - (2 W diag(c) W' - w v') K - w a - v e
 
@@ -23,21 +23,25 @@ from scipy.linalg.lapack import dpotri
 
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Objective, inner_products, product, subtract_products
+from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
 
-# A row that the others say nothing of has an error without bound; it is kept finite, so that a search can go on.
+# A row that the others say nothing of has an error without bound; 1 - h is at least this, so that a minimisation can go
+# on. Leverages have a rounding error of eps times the condition of A, and this is its size where that is 1e10.
 LEAST_LEFT = 1e-6
-# Beside the largest squared length of a column, less penalty than this is lost in rounding.
+# Beside the largest squared length of a column, less penalty than this is lost in rounding: A has k such columns, and
+# Cholesky's method needs it positive definite by more than k eps.
 SMALLEST_PENALTY = 1e-13
-# A fixed function of which less than this fraction is independent of the others is a sum of them.
+# A fixed function of which less than this fraction is independent of the others is a sum of them: what rounding leaves
+# of such a sum is some n_rows eps, 1e-12 for thousands of rows, and a hundredfold of it is taken for it.
 DEPENDENT = 1e-10
 # A squared error counts up to that of so many times the range of the targets, without as many of the largest and of
 # the smallest as the others: a fraction of them, or so many.
-MOST_RANGES, TRIMMED, FEW = 100.0, 0.01, 3
+MAX_RANGES, TRIMMED_FRACTION, MIN_TRIMMED = 100.0, 0.01, 3
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Losses of rows, each left out, and how much each counts; their shares sum to one."""
+    """Leave-one-out losses of rows, and how much each counts; their shares sum to one."""
 
     values: np.ndarray
     shares: np.ndarray
@@ -66,75 +70,75 @@ def joined_losses(several: Sequence[Losses]) -> Losses:
     return Losses(values, np.concatenate([losses.shares for losses in several]) / len(several))
 
 
-@dataclass
-class Target:
-    """What a sample of rows says: the weighted square that equals the loss around given scores.
+@dataclass(frozen=True)
+class Observed:
+    """What is known of a sample of rows before any model.
 
-    y         targets as the loss takes them, shape (n_targets, n_rows)
-    weights   of the rows in the loss
-    loss      None for the squared one
-    metric    weights of the square
-    response  what the square is taken to, shape (n_targets, n_rows); for the squared loss the targets themselves
-    counts    how often each row was seen: left out, a row of weight 2 goes once
-    judged    how much each row's error, left out, counts
-    intercept whether there is a constant that is not penalised
-    trend     values of other functions that are in every model, unpenalised, shape (n_functions, n_rows), or None
-    most      largest error of every target that counts as what it is under the squared loss, shape (n_targets, 1)
+    y          targets as the loss takes them, shape (n_targets, n_rows)
+    weights    of the rows in the loss
+    loss       None for the squared one
+    judged     how much each row's leave-one-out error counts, beside its weight
+    intercept  whether there is a constant that is not penalised
+    counts     how often each row was seen: left out, a row of weight 2 goes once; None where its weight says it
+    trend      values of other functions that are in every model, unpenalised, shape (n_functions, n_rows), or None
     """
 
     y: np.ndarray
     weights: np.ndarray
     loss: Loss | None
-    metric: np.ndarray
-    response: np.ndarray
-    counts: np.ndarray
     judged: np.ndarray
     intercept: bool
-    most: np.ndarray
+    counts: np.ndarray | None = None
     trend: np.ndarray | None = None
 
-    @classmethod
-    def around(
-        cls,
-        scores: np.ndarray,
-        y: np.ndarray,
-        weights: np.ndarray,
-        loss: Loss | None,
-        judged: np.ndarray,
-        intercept: bool,
-        counts: np.ndarray | None = None,
-        trend: np.ndarray | None = None,
-    ) -> Target:
-        """The target around given scores, which the squared loss does not look at.
 
-        Where it is not said how often rows were seen, one of weight 2 was seen twice.
-        """
-        metric, response = weights, y
-        if loss is not None:
-            objective = Objective(loss, y, weights)
-            metric = objective.metric(scores)
-            response = scores - objective.gradient(scores) / (2 * metric)
-        judged = judged * weights
-        counts = np.maximum(weights, 1.0) if counts is None else counts
-        return cls(y, weights, loss, metric, response, counts, judged / judged.sum(), intercept, _most(y), trend)
+class Target:
+    """What a sample of rows says: the local quadratic approximation of its loss around given scores.
+
+    response         the working response, shape (n_targets, n_rows); for the squared loss the targets themselves
+    working_weights  weights of the rows in the approximation
+    counts           how often each row was seen
+    judged           the share of each row's leave-one-out error in their mean
+    most             largest error of every target that counts as what it is under the squared loss, (n_targets, 1)
+
+    Parameters
+    ----------
+    observed : Observed
+        The rows.
+    scores : array of shape (n_targets, n_rows), optional
+        What the loss is expanded around; the squared loss does not look at it.
+    """
+
+    def __init__(self, observed: Observed, scores: np.ndarray | None = None):
+        self.y, self.weights, self.loss = observed.y, observed.weights, observed.loss
+        self.intercept, self.trend = observed.intercept, observed.trend
+        self.working_weights, self.response = observed.weights, observed.y
+        if self.loss is not None:
+            assert scores is not None, "another loss than the squared one is expanded around scores"
+            local = Objective(self.loss, self.y, self.weights).around(scores)
+            self.working_weights, self.response = local.weights, local.response
+        judged = observed.judged * observed.weights
+        self.judged = judged / judged.sum()
+        self.counts = np.maximum(observed.weights, 1.0) if observed.counts is None else observed.counts
+        self.most = _largest_counted_error(self.y)
 
     def fixed(self) -> np.ndarray:
         """Values of what every model has, unpenalised, shape (n_fixed, n_rows): the constant, then the trend."""
         ones = np.ones((int(self.intercept), len(self.weights)))
         return ones if self.trend is None else np.vstack([ones, self.trend])
 
-    def losses(self, left_out: np.ndarray) -> Losses:
-        """Losses of scores, each from the other rows."""
+    def losses(self, loo_scores: np.ndarray) -> Losses:
+        """Losses of leave-one-out predictions."""
         if self.loss is None:
-            return Losses(np.square(np.clip(left_out - self.y, -self.most, self.most)).mean(axis=0), self.judged)
-        return Losses(self.loss.value(self.y, left_out), self.judged)
+            return Losses(np.square(np.clip(loo_scores - self.y, -self.most, self.most)).mean(axis=0), self.judged)
+        return Losses(self.loss.value(self.y, loo_scores), self.judged)
 
-    def slope(self, left_out: np.ndarray) -> np.ndarray:
-        """The derivative of the mean loss by such scores."""
+    def gradient(self, loo_scores: np.ndarray) -> np.ndarray:
+        """The derivative of the mean loss by such predictions."""
         if self.loss is None:
-            error = left_out - self.y
-            return np.where(np.abs(error) < self.most, 2 * error * self.judged / len(left_out), 0.0)
-        return self.loss.gradient(self.y, left_out) * self.judged
+            error = loo_scores - self.y
+            return np.where(np.abs(error) < self.most, 2 * error * self.judged / len(loo_scores), 0.0)
+        return self.loss.gradient(self.y, loo_scores) * self.judged
 
 
 class Fitted(ABC):
@@ -151,8 +155,8 @@ class Fitted(ABC):
     def __init__(self, target: Target, n_threads: int = 1):
         self.target = target
         self.n_threads = n_threads
-        self._root = np.sqrt(target.metric)
-        self._is_plain = bool((target.metric == 1.0).all())
+        self._root = np.sqrt(target.working_weights)
+        self._is_plain = bool((target.working_weights == 1.0).all())
         self._fixed = orthonormal(target.fixed() * self._root)
         response = target.response * self._root
         self._response = response - (response @ self._fixed.T) @ self._fixed
@@ -163,7 +167,7 @@ class Fitted(ABC):
         return 1.0 / float(np.square(self.target.judged).sum())
 
     def _weigh(self, K: np.ndarray) -> np.ndarray:
-        """Make kernel values the columns of the fit, in place: times the root of the metric, without what is fixed."""
+        """Make kernel values the columns of the fit, in place: times the root of the weights, without what is fixed."""
         K = np.ascontiguousarray(K, dtype=np.float64)
         if not self._is_plain:
             K *= self._root
@@ -217,11 +221,11 @@ class LeaveOneOut(Fitted):
             return Losses(np.full(K.shape[1], np.inf), self.target.judged)
         V = dtrsm(1.0, R, weighted.T, side=1, overwrite_b=1).T
         residual = self._response - (self._response @ V.T) @ V
-        return self.target.losses(self._left_out(residual, self._left(np.einsum("ij,ij->j", V, V))))
+        return self.target.losses(self._loo_scores(residual, self._left(np.einsum("ij,ij->j", V, V))))
 
     def without_atoms(self) -> Losses:
         """The losses of what is fixed alone."""
-        return self.target.losses(self._left_out(self._response, self._left(np.zeros(len(self._root)))))
+        return self.target.losses(self._loo_scores(self._response, self._left(np.zeros(len(self._root)))))
 
     def errors(self, K: np.ndarray, alphas: np.ndarray) -> list[float]:
         """The errors with several penalties, by one eigendecomposition."""
@@ -233,7 +237,7 @@ class LeaveOneOut(Fitted):
             # Squares of what is dependent are zero but for rounding.
             part = 1.0 / (np.maximum(squares, 0.0) + max(alpha, SMALLEST_PENALTY * squares[-1]))
             residual = self._response - (b.T * part) @ V
-            errors.append(self.target.losses(self._left_out(residual, self._left(part @ share))).mean)
+            errors.append(self.target.losses(self._loo_scores(residual, self._left(part @ share))).mean)
         return errors
 
     def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
@@ -246,9 +250,9 @@ class LeaveOneOut(Fitted):
         w = W @ self._response.T
         residual = self._response - w.T @ weighted
         left = self._left(np.einsum("ij,ij->j", W, weighted))
-        left_out = self._left_out(residual, left)
+        loo_scores = self._loo_scores(residual, left)
         # The score without row i is (t_i - e_i / left_i) / root_i.
-        a = -self.target.slope(left_out) / (self._root * left)
+        a = -self.target.gradient(loo_scores) / (self._root * left)
         c = (a * residual / left).sum(axis=0) / self.target.counts
         v = W @ a.T
         if self.target.loss is None:  # then no c is negative, and the product is symmetric to BLAS as well
@@ -265,16 +269,16 @@ class LeaveOneOut(Fitted):
         subtract_products(G, [(2 * B - w @ v.T, weighted), few], self.n_threads)
         if not self._is_plain:
             G *= self._root
-        return self.target.losses(left_out).mean, G, by_alpha
+        return self.target.losses(loo_scores).mean, G, by_alpha
 
     def _left(self, leverage: np.ndarray) -> np.ndarray:
-        """What leaving a row out leaves of its residual's share."""
+        """`1 - h` of every row, with what is fixed, when one observation is left out."""
         fixed = np.einsum("ij,ij->j", self._fixed, self._fixed)
-        return np.maximum(1.0 - (leverage + fixed) / self.target.counts, LEAST_LEFT)
+        return one_minus_leverage(leverage + fixed, self.target.counts, at_least=LEAST_LEFT)
 
-    def _left_out(self, residual: np.ndarray, left: np.ndarray) -> np.ndarray:
-        """Scores of rows, each from the other rows."""
-        return self.target.response - residual / (left * self._root)
+    def _loo_scores(self, residual: np.ndarray, left: np.ndarray) -> np.ndarray:
+        """Leave-one-out predictions of all rows."""
+        return loo_prediction(self.target.response, residual, left, self._root)
 
 
 def orthonormal(functions: np.ndarray) -> np.ndarray:
@@ -286,18 +290,18 @@ def orthonormal(functions: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(Q[:, sizes > DEPENDENT * sizes[0]].T)
 
 
-def _most(y: np.ndarray) -> np.ndarray:
+def _largest_counted_error(y: np.ndarray) -> np.ndarray:
     """The error of every target, shape (n_targets, 1), beyond which a row counts no more: one wild row decides nothing.
 
     Infinite where all but a few targets are the same, as of rare events.
     """
     n = y.shape[1]
-    few = max(FEW, int(TRIMMED * n))
+    few = max(MIN_TRIMMED, int(TRIMMED_FRACTION * n))
     if n <= 2 * few + 1:
         return np.full((len(y), 1), np.inf)
     ordered = np.partition(y, (few, n - few - 1), axis=1)
     spread = ordered[:, n - few - 1] - ordered[:, few]
-    return np.where(spread > 0, MOST_RANGES * spread, np.inf)[:, None]
+    return np.where(spread > 0, MAX_RANGES * spread, np.inf)[:, None]
 
 
 def inverse_of_square(R: np.ndarray) -> np.ndarray:

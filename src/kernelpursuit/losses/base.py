@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelpursuit._validate import ByName
 
-# A slope this small beside the slopes it is the sum of is zero.
+# A gradient this small beside the gradients it is the sum of is zero.
 FLAT = 1e-12
 # A rise this small beside the value is rounding.
 ROUNDING = 1e-10
@@ -85,7 +85,7 @@ class Loss(ByName):
         """Best constant score of every output, found by a safeguarded search downhill from 0; shape (n_outputs,).
 
         Of a loss that is not convex, it is a minimum no worse than 0. Where a loss falls forever, the search ends
-        where its slope has all but vanished.
+        where its gradient has all but vanished.
         """
         if self.kind == "margin":
             return np.array([self._best(*merge_equal(row[None], weights), np.zeros(1), 0) for row in y])
@@ -142,30 +142,30 @@ def merge_equal(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndar
 def downhill(cost: Callable[[float], tuple[float, float]], near: float, curvature: float, flat: float) -> float:
     """First minimum of a function of one number, downhill from `near`.
 
-    `cost` gives value and slope, and a slope of at most `flat` counts as zero. Steps double until the slope turns or
-    the value rises. Between the last point before that and the first beyond, secants alternate with halving.
+    `cost` gives value and gradient, and a gradient of at most `flat` counts as zero. Steps double until the gradient
+    turns or the value rises. Between the last point before that and the first beyond, secants alternate with halving.
     """
-    least, slope = cost(near)
-    if abs(slope) <= flat:
+    least, gradient = cost(near)
+    if abs(gradient) <= flat:
         return near
-    sense = np.sign(slope)
-    step = slope / curvature if np.isfinite(curvature) and curvature > 0 else sense
+    sense = np.sign(gradient)
+    step = gradient / curvature if np.isfinite(curvature) and curvature > 0 else sense
     far: float | None = None
-    far_slope = np.nan
+    far_gradient = np.nan
     for turn in range(200):
         trial = near - step
         if far is not None:
             trial = (near + far) / 2
             if trial in (near, far):
                 break
-            if turn % 2 and sense * far_slope < 0:
-                trial = near + (far - near) * slope / (slope - far_slope)
+            if turn % 2 and sense * far_gradient < 0:
+                trial = near + (far - near) * gradient / (gradient - far_gradient)
         value, here = cost(trial)
         rises = not (np.isfinite(here) and value <= least + ROUNDING * abs(least))
         if abs(here) <= flat and not rises:
             return float(trial)
         if rises or sense * here < 0:
-            far, far_slope = trial, here
+            far, far_gradient = trial, here
         else:
-            near, least, slope, step = trial, value, here, 2 * step
+            near, least, gradient, step = trial, value, here, 2 * step
     return float(near)

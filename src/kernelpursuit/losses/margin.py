@@ -9,7 +9,7 @@ from scipy.special import expit, log_expit, softmax
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.losses.base import Loss
-from kernelpursuit.losses.shapes import average, long_exp, round_abs, round_abs_bound, round_abs_slope
+from kernelpursuit.losses.shapes import average, long_exp, round_abs, round_abs_bound, round_abs_gradient
 
 # A row never asks for a step that is longer than this and its distance from margin 0.
 LONGEST_STEP = 32.0
@@ -19,9 +19,9 @@ LEAST_MARGIN = -30.0
 
 @dataclass(frozen=True, repr=False)
 class MarginLoss(Loss):
-    """Base of the losses of a margin: `cost` and its derivatives `slope` and `bend` say all.
+    """Base of the losses of a margin: `cost`, and by m its `margin_gradient` and `margin_curvature`, say all.
 
-    The loss of a row is the sum over its outputs, and its curvature is the largest bend among them.
+    The loss of a row is the sum over its outputs, and its curvature is the largest among theirs.
     """
 
     kind = "margin"
@@ -30,13 +30,17 @@ class MarginLoss(Loss):
         """Loss at margin m."""
         raise NotImplementedError(f"{type(self).__name__} has no method cost(m); a loss of margins needs one.")
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def margin_gradient(self, m: np.ndarray) -> np.ndarray:
         """Derivative of the cost."""
-        raise NotImplementedError(f"{type(self).__name__} has no method slope(m); a loss of margins needs one.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method margin_gradient(m); a loss of margins needs one."
+        )
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
+    def margin_curvature(self, m: np.ndarray) -> np.ndarray:
         """Second derivative of the cost, or its stand-in."""
-        raise NotImplementedError(f"{type(self).__name__} has no method bend(m); a loss of margins needs one.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method margin_curvature(m); a loss of margins needs one."
+        )
 
     def check_targets(self, y: np.ndarray) -> None:
         """Refuse all but -1 and +1."""
@@ -49,11 +53,11 @@ class MarginLoss(Loss):
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Derivative by the scores."""
-        return y * self.slope(y * f)
+        return y * self.margin_gradient(y * f)
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Largest bend among the outputs of a row."""
-        return self.bend(y * f).max(axis=0)
+        """Largest curvature among the outputs of a row."""
+        return self.margin_curvature(y * f).max(axis=0)
 
 
 def half_log_odds(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -66,9 +70,9 @@ def half_log_odds(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
 class SquaredTanh(MarginLoss):
     """Squared error after tanh, `(tanh(f) - target y)² = (target - tanh(m))²` (KMP section 3.2).
 
-    Its bend is that of Gauss and Newton, `2 sech⁴(m)`, with the other term of the second derivative where that is
-    positive. Where tanh saturates both vanish faster than the slope; there the bend is the size of the slope, so that
-    no row asks for a step of more than 1.
+    Its curvature is that of Gauss and Newton, `2 sech⁴(m)`, with the other term of the second derivative where that is
+    positive. Where tanh saturates both vanish faster than the gradient; there the curvature is the size of the
+    gradient, so that no row asks for a step of more than 1.
 
     Parameters
     ----------
@@ -87,11 +91,11 @@ class SquaredTanh(MarginLoss):
         """Loss at margin m."""
         return np.square(np.tanh(m) - self.target)
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def margin_gradient(self, m: np.ndarray) -> np.ndarray:
         """Derivative of the cost."""
         return 2 * (np.tanh(m) - self.target) * sech2(m)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
+    def margin_curvature(self, m: np.ndarray) -> np.ndarray:
         """Stand-in for the second derivative, and at least as large."""
         rate, error = sech2(m), np.tanh(m) - self.target
         return 2 * rate * np.maximum(rate + np.maximum(-2 * error * np.tanh(m), 0), np.abs(error))
@@ -105,8 +109,8 @@ class SquaredTanh(MarginLoss):
 class Logistic(MarginLoss):
     """Binomial log-likelihood in bits, `log2(1 + exp(-2 m))` (LogitBoost: Friedman, Hastie and Tibshirani 1998).
 
-    The score is half the log-odds of +1. The bend is the second derivative for m above -2; below, that falls off while
-    the slope does not, and the bend is `|slope| / (32 + |m|)` where this is larger.
+    The score is half the log-odds of +1. The curvature is the second derivative for m above -2; below, that falls off
+    while the gradient does not, and the curvature is `|gradient| / (32 + |m|)` where this is larger.
     """
 
     name = "logistic"
@@ -115,13 +119,13 @@ class Logistic(MarginLoss):
         """Loss at margin m."""
         return np.logaddexp(0, -2 * m) / np.log(2)
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def margin_gradient(self, m: np.ndarray) -> np.ndarray:
         """Derivative of the cost."""
         return -2 / np.log(2) * expit(-2 * m)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
+    def margin_curvature(self, m: np.ndarray) -> np.ndarray:
         """Second derivative, or what keeps a step within 32 of margin 0."""
-        return -self.slope(m) * np.maximum(2 * expit(2 * m), 1 / (LONGEST_STEP + np.abs(m)))
+        return -self.margin_gradient(m) * np.maximum(2 * expit(2 * m), 1 / (LONGEST_STEP + np.abs(m)))
 
     def start(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Half the log-odds of +1; a class without rows has the share 2e-16."""
@@ -138,7 +142,7 @@ class Logistic(MarginLoss):
 class Exponential(MarginLoss):
     """Loss of AdaBoost, `exp(-m)` (Schapire et al. 1998).
 
-    Below m = -30, where it is 1e13, it goes on as the parabola that touches it. The bend is the second derivative.
+    Below m = -30, where it is 1e13, it goes on as the parabola that touches it. The curvature is the second derivative.
     """
 
     name = "exponential"
@@ -147,11 +151,11 @@ class Exponential(MarginLoss):
         """Loss at margin m."""
         return long_exp(-m, -LEAST_MARGIN)[0]
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def margin_gradient(self, m: np.ndarray) -> np.ndarray:
         """Derivative of the cost."""
         return -long_exp(-m, -LEAST_MARGIN)[1]
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
+    def margin_curvature(self, m: np.ndarray) -> np.ndarray:
         """Second derivative."""
         return long_exp(-m, -LEAST_MARGIN)[2]
 
@@ -164,8 +168,8 @@ class Exponential(MarginLoss):
 class DoomII(MarginLoss):
     """Loss of Doom II, `1 - tanh(m)` (Mason et al. 1999): an outlier costs no more than 2.
 
-    It is not convex for m < 0. The bend is the second derivative where that is larger than a quarter of the slope, and
-    else that quarter, so that no row asks for a step of more than 4.
+    It is not convex for m < 0. The curvature is the second derivative where that is larger than a quarter of the
+    gradient, and else that quarter, so that no row asks for a step of more than 4.
     """
 
     name = "doom2"
@@ -175,16 +179,16 @@ class DoomII(MarginLoss):
         """Loss at margin m."""
         return 2 * expit(-2 * m)
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def margin_gradient(self, m: np.ndarray) -> np.ndarray:
         """Derivative of the cost."""
         return -sech2(m)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
-        """Second derivative, or a quarter of the slope."""
+    def margin_curvature(self, m: np.ndarray) -> np.ndarray:
+        """Second derivative, or a quarter of the gradient."""
         return sech2(m) * np.maximum(2 * np.tanh(m), 0.25)
 
     def start(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Zero, since no constant is best: the loss falls forever towards the larger class, where slopes vanish."""
+        """Zero, since no constant is best: the loss falls forever towards the larger class, where gradients vanish."""
         return np.zeros(len(y))
 
 
@@ -192,7 +196,7 @@ class DoomII(MarginLoss):
 class SquaredHinge(MarginLoss):
     """Squared hinge, `max(0, 1 - m)²` (the L2 loss of support vector machines: Cortes and Vapnik 1995).
 
-    The bend is the second derivative: 2 for m < 1, and 0 for rows beyond, as in Newton's method of Chapelle (2007).
+    The curvature is the second derivative: 2 for m < 1, and 0 for rows beyond, as in Newton's method (Chapelle 2007).
     """
 
     name = "squared_hinge"
@@ -201,11 +205,11 @@ class SquaredHinge(MarginLoss):
         """Loss at margin m."""
         return np.square(np.maximum(1 - m, 0))
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def margin_gradient(self, m: np.ndarray) -> np.ndarray:
         """Derivative of the cost."""
         return -2 * np.maximum(1 - m, 0)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
+    def margin_curvature(self, m: np.ndarray) -> np.ndarray:
         """Second derivative."""
         return np.where(m < 1, 2.0, 0.0)
 
@@ -218,9 +222,10 @@ class SquaredHinge(MarginLoss):
 class SmoothHinge(MarginLoss):
     """Loss of support vector machines, `max(0, 1 - m)` (KMP equation 13), its corner rounded.
 
-    Within `width / 2` of margin 1, a parabola takes the place of the corner (Chapelle 2007). The bend is that of the
-    parabola there and `1 / (2 (1 - m))` for smaller margins; with these, a parabola lies above the loss everywhere. It
-    is 0 where the loss is. (The same bound on that side too would hold all rows back and cost tens of times the steps.)
+    Within `width / 2` of margin 1, a parabola takes the place of the corner (Chapelle 2007). The curvature is that of
+    the parabola there and `1 / (2 (1 - m))` for smaller margins; with these, a parabola lies above the loss everywhere.
+    It is 0 where the loss is. (The same bound on that side too would hold all rows back and cost tens of times the
+    steps.)
 
     Parameters
     ----------
@@ -238,11 +243,11 @@ class SmoothHinge(MarginLoss):
         """Loss at margin m."""
         return (1 - m + round_abs(1 - m, self.width)) / 2
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def margin_gradient(self, m: np.ndarray) -> np.ndarray:
         """Derivative of the cost."""
-        return -(1 + round_abs_slope(1 - m, self.width)) / 2
+        return -(1 + round_abs_gradient(1 - m, self.width)) / 2
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
+    def margin_curvature(self, m: np.ndarray) -> np.ndarray:
         """Bound that touches the loss at m, or 0 where the loss is."""
         return np.where(m < 1 + self.width / 2, round_abs_bound(1 - m, self.width) / 2, 0.0)
 

@@ -15,7 +15,7 @@ from kernelpursuit.losses.shapes import (
     long_exp,
     round_abs,
     round_abs_bound,
-    round_abs_slope,
+    round_abs_gradient,
     weighted_quantile,
 )
 
@@ -163,7 +163,7 @@ class Quantile(Loss):
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """From -q where the target is above to 1 - q where it is below."""
         r = y - f
-        return 0.5 - self.q - round_abs_slope(r, number("width", self.width)) / 2
+        return 0.5 - self.q - round_abs_gradient(r, number("width", self.width)) / 2
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Bound that touches the loss at the row."""
@@ -200,10 +200,10 @@ class Poisson(Loss):
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Second derivative, or what leads near log y in one step."""
-        _, mean, bend = long_exp(f, LARGEST_SCORE)
+        _, mean, curvature = long_exp(f, LARGEST_SCORE)
         missing = np.maximum(y - mean, 0)
         away = np.log(np.maximum(y, np.finfo(float).tiny)) - f
-        return np.maximum(bend, missing / np.maximum(away, 4)).max(axis=0)
+        return np.maximum(curvature, missing / np.maximum(away, 4)).max(axis=0)
 
     def start(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Logarithm of the weighted mean; of 2e-16 where all counts are 0."""

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def long_exp(x: np.ndarray, cut: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Value, slope and second derivative of e^x, continued beyond `cut` by the parabola that touches it there."""
+    """Value, first and second derivative of e^x, continued beyond `cut` by the parabola that touches it there."""
     top = np.exp(np.minimum(x, cut))
     over = np.maximum(x - cut, 0)
     return top * (1 + over + over**2 / 2), top * (1 + over), top
@@ -18,7 +18,7 @@ def round_abs(u: np.ndarray, width: float) -> np.ndarray:
     return size + (width / 2 - np.minimum(size, width / 2)) ** 2 / width
 
 
-def round_abs_slope(u: np.ndarray, width: float) -> np.ndarray:
+def round_abs_gradient(u: np.ndarray, width: float) -> np.ndarray:
     """Derivative of `round_abs`; exactly -1 or +1 outside the corner."""
     return u / np.maximum(np.abs(u), width / 2)
 
@@ -26,7 +26,7 @@ def round_abs_slope(u: np.ndarray, width: float) -> np.ndarray:
 def round_abs_bound(u: np.ndarray, width: float) -> np.ndarray:
     """Curvature of the parabola about 0 that touches `round_abs` at u and lies above it everywhere.
 
-    It is slope / u, as for every half-quadratic bound (Geman and Reynolds 1992).
+    It is gradient / u, as for every half-quadratic bound (Geman and Reynolds 1992).
     """
     return 1 / np.maximum(np.abs(u), width / 2)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelpursuit import dictionary, kernels, losses, stopping, updates
+from kernelpursuit import dictionary, kernels, losses, penalties, stopping, updates
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.model.calibration import Columns, ErrorScale
 from kernelpursuit.model.fitted import FittedModel, Origin
@@ -30,6 +30,7 @@ from kernelpursuit.pursuit.models import Drop, Explicit, Factor, Factored, Fixed
 STRUCTURE = "structure"
 VERSION = 1
 
+ROOMS = (dictionary, kernels, losses, penalties, stopping, updates)
 PARTS: tuple[type, ...] = (
     *(FittedModel, OneVsRestModel, Origin, Outside, ErrorScale, Columns, LogScale, Landmarks, Measure),
     *(PursuitPath, Factored, Factor, Drop, FixedPart, Increments, Explicit),
@@ -75,7 +76,7 @@ def from_arrays(arrays: Mapping[str, Any]) -> FittedModel | OneVsRestModel:
 @cache
 def known_classes() -> dict[str, type]:
     """The classes that a model may be made of, by name."""
-    public = [getattr(room, name) for room in (dictionary, kernels, losses, stopping, updates) for name in room.__all__]
+    public = [getattr(room, name) for room in ROOMS for name in room.__all__]
     found = [one for one in public if isinstance(one, type) and (is_dataclass(one) or issubclass(one, Dictionary))]
     return {one.__name__: one for one in (*PARTS, *found)}
 

@@ -13,6 +13,7 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.model.landmarks import Landmarks
 from kernelpursuit.model.noise import LogScale, fit_log_scale
 from kernelpursuit.pursuit.path import LEVELS
+from kernelpursuit.pursuit.working import INTERPOLATED, loo_error, one_minus_leverage
 
 # Most rows whose leave-one-out errors are looked at.
 CALIBRATION_ROWS = 2000
@@ -24,8 +25,6 @@ LOOKED_AT, CONSTANT = 256, 1e-12
 NORMAL, NINE_TENTHS = 1.645, np.array([0.9])
 # The range of targets goes from the first to the second of these quantiles.
 NEARLY_ALL = np.array([0.01, 0.99])
-# A leverage this close to one leaves nothing of the row for the others to say.
-INTERPOLATED = 1e-10
 # Below this, rows are as near to landmarks as makes no difference.
 NEAREST = 1e-3
 
@@ -207,10 +206,10 @@ def leave_one_out(
     values : values of its columns on these rows, shape (n_columns, n_rows)
     """
     directions = solve_triangular(R, values, trans="T", check_finite=False) if len(R) else values
-    left = 1.0 - (weights / counts)[rows] * np.einsum("ij,ij->j", directions, directions)
-    known = (left > INTERPOLATED)[:, None]
+    left = one_minus_leverage(weights[rows] * np.einsum("ij,ij->j", directions, directions), counts[rows])[:, None]
+    known = left > INTERPOLATED
     nothing = y[rows] - weights @ y / weights.sum()
-    return np.where(known, (y[rows] - f) / np.where(known, left[:, None], 1.0), nothing)
+    return np.where(known, loo_error(y[rows] - f, np.where(known, left, 1.0)), nothing)
 
 
 def calibrate(rows: Calibration, kernel: Kernel, scales: np.ndarray, n_threads: int | None) -> ErrorScale:

@@ -14,6 +14,7 @@ from kernelpursuit._validate import check_flag, check_number
 from kernelpursuit.dictionary import Dictionary, as_dictionary
 from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.losses import Loss, Squared, as_loss
+from kernelpursuit.penalties import Atoms, Penalty
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import pursue
 from kernelpursuit.pursuit.measure import Measure, classes_of
@@ -42,7 +43,7 @@ def pursuit_path(
     update: Any = "orthogonal",
     exchange: bool = False,
     candidates: Any = "auto",
-    penalty: str | None = "ridge",
+    penalty: str | Penalty | None = "ridge",
     alpha: float = 1e-3,
     stop: Any = "max",
     loss: Any = "squared",
@@ -81,9 +82,9 @@ def pursuit_path(
     candidates : {"auto", "all"}, int or array of int
         Who is looked at: all atoms, that many drawn anew each step, or just these; "auto" is all up to 10,000, and
         a random 10,000 where there are more.
-    penalty : {"ridge", "rkhs", "nugget", "ols"} or None
-        The penalty L: `alpha I`; `n alpha K`; none, but with `K + alpha I` in place of K; or alpha on the weights of
-        the atoms orthogonalised one after the other.
+    penalty : {"ridge", "rkhs", "nugget", "ols"}, Penalty or None
+        The penalty L: `alpha I`; `n alpha K`; none, but with `K + alpha I` in place of K; alpha on the weights of the
+        atoms orthogonalised one after the other; or one of your own, see `kernelpursuit.penalties`.
     alpha : float
         Strength of the penalty; of no effect with `penalty=None`.
     stop : str or StoppingRule
@@ -347,14 +348,14 @@ def _set_up(
     problem: Problem, settings: Settings, max_atoms: int, budget: int, n_threads: int, watch: Watch | None
 ) -> tuple[Fit, Recorder]:
     """Build what the loop works on."""
-    penalty, nugget = resolve_penalty(
-        settings.penalty, settings.alpha, problem.total_weight, problem.dictionary, n_threads
-    )
+    atoms = replace(Atoms.of(problem.dictionary, problem.total_weight, problem.numbers), n_threads=n_threads)
+    penalty, nugget = resolve_penalty(settings.penalty, settings.alpha, atoms)
     # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
     # between atoms has a share of every direction for every atom.
     n_fixed = problem.intercept + (0 if problem.always is None else problem.always.n_atoms)
     n_directions = 1 if settings.update.repeats else max_atoms + n_fixed
-    n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if settings.penalty == "rkhs" else 0)
+    has_shares = penalty is not None and not (penalty.is_diagonal or penalty.depends_on_order)
+    n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if has_shares else 0)
     engine = Engine(
         problem.dictionary,
         problem.X,

@@ -25,16 +25,19 @@ from kernelpursuit import _native
 from kernelpursuit.pursuit.products import inner_products, subtract_products
 from kernelpursuit.pursuit.triangular import solve_upper
 
-# An atom is numerically dependent when less than this part of its squared length is new. It is a few hundred times
-# what rounding leaves of an atom that is exactly dependent, and what the running scores can still resolve.
+# An atom is numerically dependent when less than this fraction of its squared length is new. Running scores know that
+# fraction as a difference of sums of k squares, to about k eps: 1e-13 for the few hundred atoms of a model.
 DEPENDENT = 1e-13
-# Orthogonalise again while the cosine with a direction of the basis is, root mean square, above this.
+# Orthogonalise again while the cosine with a direction of the basis is, root mean square, above this: a few eps is what
+# the rounding of the subtraction itself leaves. Two sweeps do it as a rule (Kahan's "twice is enough"), twice as many
+# where nearly nothing is new.
 ORTHOGONAL = 8 * np.finfo(np.float64).eps
 MAX_SWEEPS = 4
 # Directions that there is room for from the start; memory is taken only as they come.
 FIRST_ROOM = 1024
-# Atoms of a block are orthogonalised against the basis this many at a time. Below a part CLEARLY_NEW of its squared
-# length that is new, an atom is left to `orthogonalise`: the Cholesky factor of a panel resolves no more.
+# Atoms of a block are orthogonalised against the basis this many at a time. Below a fraction CLEARLY_NEW of its squared
+# length that is new, an atom is left to `orthogonalise`: the Cholesky factor of a panel squares its condition number,
+# and has a fraction of 1e-10 with a relative error of 64 eps / 1e-10, four digits.
 PANEL = 64
 CLEARLY_NEW = 1e-10
 
@@ -152,7 +155,7 @@ class Basis:
         inner: float,
         dependent: float = DEPENDENT,
     ) -> Direction | None:
-        """Return what is new in an atom, or None where that is less than a part `dependent` of its squared length.
+        """Return what is new in an atom, or None where that is less than a fraction `dependent` of its length squared.
 
         `p` are the atom's products with the directions, as `project` gives them, and `inner` its squared length.
 

@@ -97,7 +97,7 @@ def _repeat(replay: Script, k: int, selector: Selector) -> bool:
         if when == k:
             selector.skip(dependent)
     if replay.in_blocks:
-        selector.fit.foresee(replay.atom[k:])
+        selector.fit.look_ahead(replay.atom[k:])
     atom = int(replay.atom[k])
     if atom in selector.fit.places and not selector.fit.may_repeat and not replay.swaps:
         return False  # the loop has had to decide before, and picked it already

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from kernelpursuit.pursuit.fits import Fit, OrthogonalFit
+from kernelpursuit.pursuit.working import loo_error, one_minus_leverage
 
 
 class NuggetShare:
@@ -36,16 +37,17 @@ class NuggetShare:
     def shift(self) -> np.ndarray:
         """What to add to the leave-one-out residuals, shape (n_targets, n_rows).
 
-        Leaving one out of a row takes away a part `unit` of its weight, and leaves `1 - unit h_i` of it unexplained.
-        The weights are then `w - G^{-1} d_i unit r_i / (1 - unit h_i)`, where G is `D'D` over the model's columns and
-        d_i its i-th row; `G^{-1} d_i = R^{-1} v_i`, of which only the entry of the atom at that row is wanted.
+        Without one of the c_i observations of a row, the weights are `w - G^{-1} d_i (r_i / c_i) / (1 - h_i / c_i)`,
+        where G is `D'D` over the model's columns and d_i its i-th row; `G^{-1} d_i = R^{-1} v_i`, of which only the
+        entry of the atom at that row is wanted.
         """
         fit, rows = self.fit, self.rows
         assert fit.leverage is not None
-        unit = 1.0 / np.maximum(fit.engine.weights[rows], 1.0)
+        counts = np.maximum(fit.engine.weights[rows], 1.0)
         own = self._follow()[fit.n_fixed :]
         with np.errstate(divide="ignore", invalid="ignore"):
-            less = own * unit * fit.residual[:, rows] / (1.0 - unit * fit.leverage[rows])
+            left = one_minus_leverage(fit.leverage[rows], counts)
+            less = own / counts * loo_error(fit.residual[:, rows], left)
             return self._scattered(self._added() - self.alpha * self._root() * less)
 
     def _added(self) -> np.ndarray:
@@ -60,7 +62,7 @@ class NuggetShare:
 
     def _follow(self) -> np.ndarray:
         """Take in the directions that are new in the fit, O(k²) each; all of them where an exchange turned them."""
-        fit = self.fit
+        fit = self.fit.quadratic
         assert isinstance(fit, OrthogonalFit)
         if len(fit.drops) != self._n_drops:
             self._own, self._n_drops = np.zeros(0), len(fit.drops)

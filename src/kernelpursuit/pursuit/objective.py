@@ -1,31 +1,34 @@
-"""A loss summed over the training rows, and the weighted square that equals it around given scores."""
+"""A loss summed over the training rows, and the search for its minimum."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from kernelpursuit.losses import Loss
 from kernelpursuit.losses.real import number
 from kernelpursuit.pursuit.measure import checked_value
 from kernelpursuit.pursuit.watch import Ended, Watch
+from kernelpursuit.pursuit.working import LocalQuadratic, working_weights
 
-# Rows that a score has settled have next to no curvature. Below this part of the largest it is rounded up, so that a
-# row's weight never leaves the range in which an inner product can be computed.
-FLATTEST = 1e-2
-# A minimum is found when the gradient, in coordinates where the curvature is one, is this part of the root of the cost.
+# A minimum is found when the gradient, in coordinates where the curvature is one, is this fraction of the root of the
+# cost. A gradient g is then within g²/2 of the minimum, 1e-12 of the cost: what L-BFGS can tell from costs whose
+# rounding error is some n_rows eps.
 CONVERGED = 1e-6
-# The same for the model that is kept.
-SETTLED = 1e-11
-MOST_ITERATIONS = 200
-MOST_POLISHED, MOST_PRODUCTS = 10, 50
-# How far to go for a difference of gradients, where coordinates are of size one.
-DIFFERENCE = 1e-5
-# Less curvature than this, where it should be about one, is rounding.
-FLAT = 1e-8
+# The same for the model that is kept, of which Newton's method on the gradient alone finds all digits but the rounding
+# of a sum over rows, 1e-16 times some 1e4 or less.
+FULLY_CONVERGED = 1e-11
+MAX_ITERATIONS = 200
+MAX_NEWTON_STEPS, MAX_CG_STEPS = 10, 50
+# Half the distance of the two gradients whose difference is a product with the curvature, where coordinates are of size
+# one: near the third root of eps, 6e-6, at which the error of a central difference is least.
+DIFFERENCE_STEP = 1e-5
+# Less curvature than this, where it should be about one, is the rounding of such a difference, eps / DIFFERENCE_STEP,
+# times some hundreds.
+LEAST_RELIABLE_CURVATURE = 1e-8
 
 
 class Objective:
@@ -61,110 +64,119 @@ class Objective:
         """Its derivative by every score, shape (n_targets, n_rows)."""
         return self._checked("gradient", self.loss.gradient(self.y, scores), self.y.shape) * (self._unit * self.weights)
 
-    def metric(self, scores: np.ndarray) -> np.ndarray:
-        """Weights of the square that equals the sum around these scores: half the curvature of every row."""
+    def working_weights(self, scores: np.ndarray) -> np.ndarray:
+        """Working weights of the rows at these scores: half the curvature of every row."""
         curvature = self._checked("curvature", self.loss.curvature(self.y, scores), self.weights.shape)
         if (curvature < 0).any():
             raise ValueError(f"The curvature of loss={self.loss!r} is negative; give a bound on it that is not.")
-        # Without any, every row is where the loss is least, and one square is as good as another.
-        largest = float(curvature.max()) or 1.0
-        return (0.5 * self._unit) * self.weights * np.maximum(curvature, FLATTEST * largest)
+        return working_weights(curvature, self._unit * self.weights)
+
+    def around(self, scores: np.ndarray, weights: np.ndarray | None = None) -> LocalQuadratic:
+        """The local quadratic approximation at these scores, with its own working weights or those given."""
+        gradient = self.gradient(scores)
+        return LocalQuadratic(scores, gradient, self.working_weights(scores) if weights is None else weights)
 
     def _checked(self, what: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         return checked_value(self.loss, what, values, shape)
 
 
-def descend(
-    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
-    start: np.ndarray,
-    solver: str = "newton",
-    converged: float = CONVERGED,
-    watch: Watch | None = None,
-) -> np.ndarray:
-    """Minimise a function of coordinates in which its curvature is about one, from a start that is close.
+@dataclass(frozen=True)
+class Search:
+    """How a minimum is looked for.
 
-    Where `watch` asks for an end, the lowest point so far is returned.
-
-    `solver` "newton" is limited-memory quasi-Newton, which such coordinates make Newton's method at first and better
-    after each step; "cg" is nonlinear conjugate gradients, the choice of Vincent and Bengio.
+    solver     "newton" is limited-memory quasi-Newton, in coordinates that make it Newton's method at first and better
+               after each step; "cg" is nonlinear conjugate gradients, the choice of Vincent and Bengio
+    converged  how small a gradient ends it
+    watch      asked whether to end; then the lowest point so far is returned
     """
-    cost, slope = function(start)
+
+    solver: str = "newton"
+    converged: float = CONVERGED
+    watch: Watch | None = None
+
+
+CLOSE_ENOUGH = Search()
+
+
+def minimise(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, search: Search = CLOSE_ENOUGH
+) -> np.ndarray:
+    """Minimise a function of coordinates in which its curvature is about one, from a start that is close."""
+    cost, gradient = function(start)
     # All is measured in this, so that the units of the targets do not matter; a loss may be negative.
-    size = max(abs(cost) ** 0.5, float(np.abs(slope).max(initial=0.0)))
+    size = max(abs(cost) ** 0.5, float(np.abs(gradient).max(initial=0.0)))
     if not size > 0:
         return start
-    method, options = {
-        "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-15, "maxfun": 2 * MOST_ITERATIONS}),
-        "cg": ("CG", {}),
-    }[solver]
-    # Costs tell points apart only while the gradient is above the root of their rounding; the rest is polish.
-    options |= {"gtol": max(converged, CONVERGED), "maxiter": MOST_ITERATIONS}
-
     lowest = cost, start
 
-    def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def in_units(x: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal lowest
         value, gradient = function(size * x.reshape(start.shape))
-        if watch is not None:
+        if search.watch is not None:
             if value < lowest[0]:
                 lowest = value, size * x.reshape(start.shape)
-            if watch.ask_again():
+            if search.watch.ask_again():
                 raise Ended
         return value / size**2, gradient.ravel() / size
 
     try:
-        return _descended(flat, start, size, cost, method, options, converged)
+        found = _minimum(in_units, start.ravel() / size, search)
+        if not found.fun * size**2 <= cost:
+            return start
+        x: np.ndarray = found.x
+        if search.converged < CONVERGED:
+            # A loss that is not convex has a small gradient in other places too.
+            closer = _polished(lambda point: in_units(point)[1], x, search.converged)
+            x = closer if in_units(closer)[0] <= found.fun * (1 + 1e-12) else x
     except Ended:
         return lowest[1]
-
-
-def _descended(
-    flat: Callable[[np.ndarray], tuple[float, np.ndarray]],
-    start: np.ndarray,
-    size: float,
-    cost: float,
-    method: str,
-    options: dict[str, Any],
-    converged: float,
-) -> np.ndarray:
-    found = minimize(flat, start.ravel() / size, jac=True, method=method, options=options)
-    if not found.fun * size**2 <= cost:
-        return start
-    x = found.x
-    if converged < CONVERGED:
-        # A loss that is not convex has a small gradient in other places too.
-        closer = _polished(lambda point: flat(point)[1], x, converged)
-        x = closer if flat(closer)[0] <= found.fun * (1 + 1e-12) else x
     return size * x.reshape(start.shape)
+
+
+def _minimum(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, search: Search
+) -> OptimizeResult:
+    """What scipy finds: costs tell points apart only while the gradient is above the root of their rounding."""
+    method, options = {
+        "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-15, "maxfun": 2 * MAX_ITERATIONS}),
+        "cg": ("CG", {}),
+    }[search.solver]
+    options |= {"gtol": max(search.converged, CONVERGED), "maxiter": MAX_ITERATIONS}
+    return minimize(function, start, jac=True, method=method, options=options)
 
 
 def _polished(gradient: Callable[[np.ndarray], np.ndarray], x: np.ndarray, converged: float) -> np.ndarray:
     """Bring the gradient to zero by Newton's method: it has digits where costs have none left to tell points apart.
 
-    The Newton step is found by conjugate gradients, to which products with the curvature are differences of gradients.
     Where a step does not make the gradient smaller, at a kink of the loss say, the search ends.
     """
-    slope = gradient(x)
-    for _ in range(MOST_POLISHED):
-        largest = float(np.abs(slope).max(initial=0.0))
+    at_x = gradient(x)
+    for _ in range(MAX_NEWTON_STEPS):
+        largest = float(np.abs(at_x).max(initial=0.0))
         if largest <= converged:
             break
-        step, left = np.zeros_like(x), -slope
-        direction, squares = left, float(left @ left)
-        for _ in range(MOST_PRODUCTS):
-            width = DIFFERENCE / float(np.abs(direction).max())
-            bent = (gradient(x + width * direction) - gradient(x - width * direction)) / (2 * width)
-            bend = float(direction @ bent)
-            if not bend > FLAT * float(direction @ direction):
-                break
-            step = step + (squares / bend) * direction
-            left = left - (squares / bend) * bent
-            squares, before = float(left @ left), squares
-            if squares <= 1e-6 * float(slope @ slope):
-                break
-            direction = left + (squares / before) * direction
-        new = gradient(x + step)
-        if not float(np.abs(new).max()) < 0.5 * largest:
+        step = _newton_step(gradient, x, at_x)
+        after = gradient(x + step)
+        if not float(np.abs(after).max()) < 0.5 * largest:
             break
-        x, slope = x + step, new
+        x, at_x = x + step, after
     return x
+
+
+def _newton_step(gradient: Callable[[np.ndarray], np.ndarray], x: np.ndarray, at_x: np.ndarray) -> np.ndarray:
+    """The Newton step by conjugate gradients, to which products with the curvature are differences of gradients."""
+    step, left = np.zeros_like(x), -at_x
+    direction, squares = left, float(left @ left)
+    for _ in range(MAX_CG_STEPS):
+        width = DIFFERENCE_STEP / float(np.abs(direction).max())
+        product = (gradient(x + width * direction) - gradient(x - width * direction)) / (2 * width)
+        curvature = float(direction @ product)
+        if not curvature > LEAST_RELIABLE_CURVATURE * float(direction @ direction):
+            break
+        step = step + (squares / curvature) * direction
+        left = left - (squares / curvature) * product
+        squares, before = float(left @ left), squares
+        if squares <= 1e-6 * float(at_x @ at_x):
+            break
+        direction = left + (squares / before) * direction
+    return step

@@ -1,145 +1,148 @@
-"""The penalty matrix L of the inner product <i, j> = d_i' d_j + L_ij over atoms."""
+"""The penalty matrix L of the inner product <i, j> = d_i' d_j + L_ij over atoms, and what of it is in a basis."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dtrsv
 
 from kernelpursuit import _native
-from kernelpursuit._validate import check_number, check_option
+from kernelpursuit._validate import check_number
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.penalties import Atoms, Penalty, as_penalty
 from kernelpursuit.pursuit.basis import Basis
 
+# A positive semidefinite L leaves of an atom's own entry, beside its coordinates, zero but for rounding: eps times the
+# condition of what was factored, which `orthogonal.VANISHED_PENALTY` keeps below 1e9. Less than this is no rounding.
+NEGATIVE = -1e-6
 
-class Penalty(ABC):
-    """The matrix L, read entry by entry, and as coordinates of atoms.
 
-    A nugget is not among the subclasses: it changes the dictionary (K + alpha I in place of K), not the inner
-    product, so the engine adds it.
+@dataclass(frozen=True)
+class Picked:
+    """Atoms in which others have their coordinates.
+
+    basis    the basis of the model
+    n_fixed  its first directions, which are not penalised
+    atoms    the atoms that brought a coordinate, in order
     """
 
-    #: Whether an atom could be worth picking again in a second copy, since two copies share its weight.
-    rewards_copies = False
-    #: Whether L is diagonal, so that the coordinate of an atom is its own.
-    is_diagonal = False
+    basis: Basis
+    n_fixed: int
+    atoms: np.ndarray
 
-    @abstractmethod
-    def diagonal(self, n_atoms: int) -> np.ndarray:
+
+class PenaltyMatrix:
+    """`L = strength P` over the atoms that are searched, read entry by entry, and as coordinates of atoms.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        P, and what goes with it.
+    atoms : Atoms
+        What P is over.
+    strength : float
+        Above 0.
+    """
+
+    def __init__(self, penalty: Penalty, atoms: Atoms, strength: float):
+        self.penalty = penalty
+        self.atoms = atoms
+        self.strength = strength
+        self.rewards_copies = penalty.rewards_copies
+        self.depends_on_order = penalty.depends_on_order
+        self.is_diagonal = penalty.is_diagonal
+        self.is_norm = penalty.is_norm
+
+    def diagonal(self) -> np.ndarray:
         """`L_jj` for every atom."""
+        return self.strength * self._checked("diagonal", self.penalty.diagonal(self.atoms), (len(self.atoms),))
 
-    def between(self, picked: np.ndarray, atoms: np.ndarray) -> np.ndarray | None:
-        """`L_ij` for picked i and other atoms j, shape (len(picked), len(atoms)); None where all are zero."""
-        return None
+    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray | None:
+        """`L_ij`, shape (len(first), len(second)), a new array; None where L is diagonal."""
+        if self.is_diagonal:
+            return None
+        found = self.penalty.between(self.atoms, first, second)
+        return self.strength * self._checked("between", found, (len(first), len(second)))
 
-    def coordinates(
-        self, basis: Basis, n_fixed: int, picked: np.ndarray, atoms: np.ndarray, columns: np.ndarray
-    ) -> np.ndarray:
-        """Coordinates of atoms in those that the `picked` have, shape (len(atoms), len(picked)): `C^{-T} L_ij`."""
-        coordinates = np.zeros((len(atoms), len(picked)))
-        between = self.between(picked, atoms) if len(picked) else None
+    def coordinates(self, picked: Picked, atoms: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Coordinates of atoms in those that the picked have, shape (len(atoms), n_picked): `C^{-T} L_ij`."""
+        coordinates = np.zeros((len(atoms), len(picked.atoms)))
+        between = self.between(picked.atoms, atoms) if len(picked.atoms) else None
         if between is not None:
             # One right-hand side at a time: LAPACK may round several of them in another way, and what an atom is
             # must not depend on what it is looked at with.
-            factor = np.asfortranarray(basis.C)
+            factor = np.asfortranarray(picked.basis.C)
             for row, column in zip(coordinates, between.T):
                 row[:] = dtrsv(factor, column, trans=1)
         return coordinates
 
     def own_part(self, own: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
         """What of the atoms' own entries of L is not in these coordinates, and takes one of their own."""
-        return own - np.einsum("ij,ij->i", coordinates, coordinates)
+        left = own - np.einsum("ij,ij->i", coordinates, coordinates)
+        if not self.is_norm and (left < NEGATIVE * own).any():
+            raise ValueError(f"penalty={self.penalty!r} is not positive semidefinite; give a matrix that is.")
+        return left
+
+    def _checked(self, what: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
+        found = np.asarray(values, dtype=np.float64)
+        if found.shape != shape:
+            raise ValueError(
+                f"`{what}` of penalty={self.penalty!r} has shape {found.shape} where {shape} is wanted; see "
+                "penalties.Penalty."
+            )
+        # A kernel that overflows is told so by its columns.
+        usable = self.penalty.needs_mercer or np.isfinite(found).all()
+        if not usable or (what == "diagonal" and (found < 0).any()):
+            raise ValueError(
+                f"`{what}` of penalty={self.penalty!r} has entries that are no numbers, infinite or, on the diagonal, "
+                "negative; give those of a positive semidefinite matrix."
+            )
+        return found
 
 
-class Ridge(Penalty):
-    """`alpha ||w||²` over the weights (Hagiwara eq. 3).
+class OrderedPenaltyMatrix(PenaltyMatrix):
+    """L of atoms orthogonalised one after the other, which grows with the model.
 
-    Two copies of an atom would halve its penalty, so only the first copy is offered: with that, a row given twice is
-    a row of weight two.
+    With `D = Q U`, U unit upper triangular, `L = strength U'U`: so an atom has the coordinates
+    `sqrt(strength) q_t'd / ||q_t||²`, and vectors that are orthogonal on the rows stay so with their coordinates.
     """
 
-    rewards_copies = True
-    is_diagonal = True
+    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray | None:
+        """None: entries are known by coordinates alone."""
+        return None
 
-    def __init__(self, alpha: float):
-        self.alpha = alpha
-
-    def diagonal(self, n_atoms: int) -> np.ndarray:
-        """Alpha for every atom."""
-        return np.full(n_atoms, self.alpha)
-
-
-class RKHS(Penalty):
-    """`n alpha w' K w`, the squared norm of the function in the space of its kernel (Zhang eq. 1).
-
-    `n` is the sum of the sample weights.
-    """
-
-    def __init__(self, alpha: float, total_weight: float, dictionary: Dictionary, n_threads: int | None = None):
-        self.factor = alpha * total_weight
-        self.dictionary = dictionary
-        self.n_threads = n_threads
-
-    def diagonal(self, n_atoms: int) -> np.ndarray:
-        """`n alpha k(c, c)` for every atom."""
-        return self.factor * self.dictionary.own_values()
-
-    def between(self, picked: np.ndarray, atoms: np.ndarray) -> np.ndarray:
-        """`n alpha k(c_i, c_j)`."""
-        return self.factor * self.dictionary.gram(picked, atoms, self.n_threads)
-
-
-class OrthogonalRidge(Penalty):
-    """`alpha ||v||²` over the weights v of the orthogonalised atoms q_t, not of unit length (Hagiwara eq. 15).
-
-    With `D = Q U`, U unit upper triangular, that is `L = alpha U'U`: so an atom has the coordinates
-    `sqrt(alpha) q_t'd / ||q_t||²`, and vectors that are orthogonal on the rows stay so with their coordinates.
-    """
-
-    rewards_copies = True
-
-    def __init__(self, alpha: float):
-        self.alpha = alpha
-
-    def diagonal(self, n_atoms: int) -> np.ndarray:
-        """Alpha for every atom, which it has before any was picked."""
-        return np.full(n_atoms, self.alpha)
-
-    def coordinates(
-        self, basis: Basis, n_fixed: int, picked: np.ndarray, atoms: np.ndarray, columns: np.ndarray
-    ) -> np.ndarray:
-        """`sqrt(alpha) q_t'd / ||q_t||²`, from the directions `v_t = q_t / R_tt`."""
-        V = basis.V[n_fixed:]
-        lengths = np.einsum("ij,ij->i", V, V) * np.diagonal(basis.R)[n_fixed:]
-        products = np.sqrt(self.alpha) * _native.stored_rmatvec(V, columns, n_threads=basis.n_threads)
+    def coordinates(self, picked: Picked, atoms: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """`sqrt(strength) q_t'd / ||q_t||²`, from the directions `v_t = q_t / R_tt`."""
+        basis = picked.basis
+        V = basis.V[picked.n_fixed :]
+        lengths = np.einsum("ij,ij->i", V, V) * np.diagonal(basis.R)[picked.n_fixed :]
+        products = np.sqrt(self.strength) * _native.stored_rmatvec(V, columns, n_threads=basis.n_threads)
         # An atom that is zero on all rows has a direction in the penalty alone.
         return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
 
     def own_part(self, own: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-        """Alpha, whatever the coordinates: L grows with them."""
+        """All of it, whatever the coordinates: L grows with them."""
         return own
 
 
-NAMES = ("ridge", "rkhs", "nugget", "ols")
-
-
-def resolve_penalty(
-    penalty: Any, alpha: float, total_weight: float, dictionary: Dictionary, n_threads: int | None = None
-) -> tuple[Penalty | None, float]:
-    """Return the penalty object (or None) and the nugget that `penalty` and `alpha` mean for this dictionary."""
+def resolve_penalty(penalty: Any, alpha: float, atoms: Atoms) -> tuple[PenaltyMatrix | None, float]:
+    """Return the penalty matrix (or None) and the nugget that `penalty` and `alpha` mean for these atoms."""
     check_number("alpha", alpha, low=0)
-    if penalty is None:
+    found = as_penalty(penalty)
+    if found is None:
         return None, 0.0
-    check_option("penalty", penalty, NAMES, "None")
-    if penalty == "rkhs":
-        require_mercer(dictionary, "penalty='rkhs'")
-        return (RKHS(alpha, total_weight, dictionary, n_threads) if alpha > 0 else None), 0.0
-    if penalty == "nugget":
-        require_training_rows(dictionary, "penalty='nugget'")
+    if found.needs_mercer:
+        require_mercer(atoms.dictionary, f"penalty={penalty!r}")
+    if found.needs_training_rows:
+        require_training_rows(atoms.dictionary, f"penalty={penalty!r}")
+    if found.changes_dictionary:
         return None, float(alpha)
-    return ({"ridge": Ridge, "ols": OrthogonalRidge}[penalty](alpha) if alpha > 0 else None), 0.0
+    if not alpha > 0:
+        return None, 0.0
+    matrix = OrderedPenaltyMatrix if found.depends_on_order else PenaltyMatrix
+    return matrix(found, atoms, found.strength(alpha, atoms)), 0.0
 
 
 def require_mercer(dictionary: Dictionary, what: str) -> None:

@@ -16,9 +16,8 @@ from kernelpursuit.pursuit.nugget import NuggetShare
 from kernelpursuit.pursuit.path import LEVELS, PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.selection import Selector
+from kernelpursuit.pursuit.working import INTERPOLATED, loo_error, loo_prediction, one_minus_leverage
 
-# A leverage this close to one leaves nothing of the row for the others to say: its leave-one-out error is infinite.
-INTERPOLATED = 1e-10
 COLUMNS = (
     *("cost", "residual_norm", "dof", "rcond", "correlation"),
     *("loo", "loo_se", "loo_error", "validation", "validation_error", "temperature"),
@@ -117,7 +116,7 @@ class Recorder:
         self._total_weight = float(weights.sum())
         self._counts = problem.counts
         self._n_units = float((np.maximum(weights, 1.0) if self._counts is None else self._counts).sum())
-        self._unit = 1.0 / np.maximum(weights if self._counts is None else self._counts, 1.0)
+        self._observations = np.maximum(weights if self._counts is None else self._counts, 1.0)
         self._limits = None if margin is None else _widened(problem.targets, margin)
         self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
@@ -163,17 +162,16 @@ class Recorder:
     def _left_out(self, leverage: np.ndarray | None) -> dict[str, float]:
         """What the scores that each row would have without it say; without leverages, those that it has.
 
-        The scores without the row are one Newton step away, `f - (z - f) h / (1 - h)`, with the working response z and
-        the leverage h; for the squared loss that is exact.
+        Leave-one-out scores are those of `working.py`; for the squared loss they are exact.
         """
         fit, measure, y, weights = self.fit, self.measure, self.targets, self.fit.sample_weights
-        left = None if leverage is None else 1.0 - self._unit * leverage
-        known = left is not None and float(left.min()) > INTERPOLATED
-        residual = fit.residual / left if known else fit.residual
+        left = np.ones(1) if leverage is None else one_minus_leverage(leverage, self._observations)
+        known = leverage is not None and float(left.min()) > INTERPOLATED
         hidden: Any = 0.0
         if self._nugget is not None:
             hidden = self._nugget.shift() if known else self._nugget.moved()
-        scores = (fit.targets - residual - hidden) / (np.sqrt(fit.engine.weights) * self.scale)
+        scores = loo_prediction(fit.targets, fit.residual, left if known else np.ones(1)) - hidden
+        scores /= np.sqrt(fit.engine.weights) * self.scale
         entry: dict[str, float] = {}
         if leverage is not None and (measure.loss is not None or self._counts is not None):
             losses = measure.losses(y, scores) if known else np.full(len(weights), np.inf)
@@ -231,8 +229,8 @@ class Recorder:
         A row that is far from all others has no kernel but its own: without it there is only the constant, which
         kernels that reach over all the others may have led anywhere. Predictions are not led there.
         """
-        left = 1.0 - self._unit * leverage
-        errors = self.fit.residual / np.maximum(left, INTERPOLATED)
+        left = one_minus_leverage(leverage, self._observations)
+        errors = loo_error(self.fit.residual, np.maximum(left, INTERPOLATED))
         if shift is not None:
             errors = errors + shift
         if self._limits is not None:
@@ -249,7 +247,7 @@ class Recorder:
         As in conformal prediction, the row that is to be predicted counts as one more, with an error above all others.
         """
         rows, weights = self._calibrating, self.fit.sample_weights[self._calibrating]
-        errors = self.fit.residual[:, rows] / (1.0 - self._unit[rows] * leverage[rows])
+        errors = loo_error(self.fit.residual[:, rows], one_minus_leverage(leverage[rows], self._observations[rows]))
         if shift is not None:
             errors = errors + shift[:, rows]
         errors = np.abs(errors) / (np.sqrt(self.fit.engine.weights[rows]) * self.scale)

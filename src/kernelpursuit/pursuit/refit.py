@@ -26,7 +26,7 @@ def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, record
     """
     atoms, members = path.atoms(k), path.members(k)
     fit = start_fit(Orthogonal(), engine, problem, None, len(atoms))
-    assert isinstance(fit, OrthogonalFit)
+    assert isinstance(fit, OrthogonalFit), "the squared loss, all weights refitted"
     added = [fit.add(fit.examine(np.array([atom])), 0) is Outcome.ADDED for atom in atoms]
     models = path.models
     assert isinstance(models, Explicit)

@@ -8,11 +8,13 @@ import numpy as np
 
 from kernelpursuit.pursuit.fits import Fit, IncrementFit, OrthogonalFit, ResidualFit
 from kernelpursuit.pursuit.fits.base import column_squares
-from kernelpursuit.pursuit.penalty import OrthogonalRidge
 
-# u is recomputed from the residual itself once the residual has fallen by this factor since it last was: what
-# rounding left in u is then still small against what u has become.
-ANCHOR_AGAIN_BELOW = {True: 1e-3, False: 3e-2}  # by whether scores are float64
+# Both are by whether scores are computed from float64 values. Products with float32 values have a relative error of
+# about 1e-7 over the root of their number, some 1e-9; with float64 values, of some 1e-16 times the root of the steps.
+#
+# u is recomputed from the residual itself once the residual has fallen by this factor since it last was: u keeps the
+# rounding of the time when it was computed, which by then has grown by the inverse, and is still below 1e-6 of it.
+ANCHOR_AGAIN_BELOW = {True: 1e-3, False: 3e-2}
 # What rounding can leave of an atom's squared length that should be zero.
 NOISE = {True: 1e-14, False: 1e-9}
 
@@ -46,11 +48,12 @@ class Scores:
 
 
 def running_scores(fit: Fit) -> Scores:
-    """The scores that suit a fit."""
-    if isinstance(fit, OrthogonalFit):
-        return RunningScores(fit)
-    assert isinstance(fit, ResidualFit)
-    return ResidualScores(fit)
+    """The scores that suit a fit: those of the least-squares fit that it is, or has."""
+    quadratic = fit.quadratic
+    if isinstance(quadratic, OrthogonalFit):
+        return RunningScores(quadratic)
+    assert isinstance(quadratic, ResidualFit)
+    return ResidualScores(quadratic)
 
 
 class RunningScores(Scores):
@@ -63,15 +66,17 @@ class RunningScores(Scores):
     def __init__(self, fit: OrthogonalFit):
         self.fit = fit
         self._has_begun = False
-        # Of orthogonalised atoms all are scored before the first is picked; others not before they are asked for.
-        if isinstance(fit.penalty, OrthogonalRidge):
+        # A penalty that depends on the order has all atoms scored before the first is picked; others not before they
+        # are asked for.
+        self._in_order = fit.penalty is not None and fit.penalty.depends_on_order
+        if self._in_order:
             self._begin()
 
     def _begin(self) -> None:
         """Score all atoms from nothing, with the directions that there are."""
         fit, engine = self.fit, self.fit.engine
         self._has_begun = True
-        self._n_metrics = fit.n_metrics
+        self._n_reweighted = fit.n_reweighted
         self.inner = engine.sqnorms() + fit.own_penalties
         self.noise = NOISE[engine.is_exact] * self.inner
         self.a = self.inner.copy()
@@ -89,8 +94,8 @@ class RunningScores(Scores):
 
     def added(self) -> None:
         """Note that the fit has a new direction."""
-        # With the penalty of orthogonalised atoms u is no product of atoms with a residual, so it stays as it began.
-        if not self._has_begun or isinstance(self.fit.penalty, OrthogonalRidge):
+        # With a penalty that depends on the order, u is no product of atoms with a residual, so it stays as it began.
+        if not self._has_begun or self._in_order:
             return
         if self.fit.residual_norm < ANCHOR_AGAIN_BELOW[self.fit.engine.is_exact] * self._anchor_norm:
             self._anchor()
@@ -104,7 +109,7 @@ class RunningScores(Scores):
 
         Where rows have other weights now, that is all directions; where just the residual is another, it joins them.
         """
-        if not self._has_begun or self.fit.n_metrics != self._n_metrics:
+        if not self._has_begun or self.fit.n_reweighted != self._n_reweighted:
             self._begin()
         elif self.fit.n_refits != self._n_refits:
             self._anchor()
@@ -129,15 +134,14 @@ class RunningScores(Scores):
 
     def _penalise(self, p: np.ndarray) -> Iterator[np.ndarray]:
         """Add to each p_t the penalty's share, in place; return what each direction takes of every a_j."""
-        penalty, basis = self.fit.penalty, self.fit.basis
-        if isinstance(penalty, OrthogonalRidge):
+        if self._in_order:
             # What is along q_t goes from d_j, its coordinate does not: (q_t'd_j)² / ||q_t||².
-            waiting = basis.V[self._n_seen :]
+            waiting = self.fit.basis.V[self._n_seen :]
             squares = np.einsum("ij,ij->i", waiting, waiting)
             lost = [np.square(row) / square if square > 0 else np.zeros_like(row) for row, square in zip(p, squares)]
             p /= np.where(squares > 0, squares, 1.0)[:, None]
             return iter(lost)
-        if penalty is not None:
+        if self.fit.penalty is not None:
             self._add_penalty(p)
         return map(np.square, p)
 
@@ -188,13 +192,13 @@ class ResidualScores(Scores):
             self._n_refits = self.fit.n_refits
             self._share = self.fit.share(np.arange(self.fit.engine.n_atoms))
             return
-        atom, step, factor = self.fit.last_step
-        self._share *= factor[:, None]
-        between = self.fit.penalty.between(np.array([atom]), np.arange(self.fit.engine.n_atoms))
+        step = self.fit.last_step
+        self._share *= step.factor[:, None]
+        between = self.fit.penalty.between(np.array([step.atom]), np.arange(self.fit.engine.n_atoms))
         if between is None:
-            self._share[:, atom] += step * self.fit.own_penalties[atom]
+            self._share[:, step.atom] += step.added * self.fit.own_penalties[step.atom]
         else:
-            self._share += np.outer(step, between[0])
+            self._share += np.outer(step.added, between[0])
 
     def exchanged(self) -> None:
         """Note that the residual is another."""

@@ -14,17 +14,20 @@ from kernelpursuit.pursuit.fits.base import column_squares
 from kernelpursuit.pursuit.scores import running_scores
 from kernelpursuit.stopping import ALL_PICKED
 
-# Scores this close (relative) count as equal, so that rounding does not break a tie: the lowest atom number does.
+# Scores this close (relative) count as equal, so that rounding does not break a tie: the lowest atom number does. A
+# score is a quotient of sums over rows; those of thousands of rows, in another order, agree to some 1e-13.
 TIE = 1e-12
 # How many of the best running scores are computed again before one is picked, where rounding may have put them in the
 # wrong order; twice as many each time that all of them turn out to be dependent.
 N_RECHECKED = 8
-MOST_RECHECKED = 512
-# Scores are in the right order, those from float32 values but for a part CLOSE, where more than this part of the best
-# atom is new: rounding leaves some 1e-15 of an atom's squared length in `a`, or 1e-9 of it.
+MAX_RECHECKED = 512
+# Scores are in the right order, those from float32 values but for a fraction CLOSE, where more than this fraction of
+# the best atom is new: rounding leaves some 1e-15 of an atom's squared length in `a`, or 1e-9 of it (`scores.NOISE`),
+# so that `u²/a` is known to 1e-8 or 1e-5 of it.
 RESOLVED = {True: 1e-7, False: 1e-4}  # by whether scores are float64
 CLOSE = 1e-3
-# An atom is worth nothing when its squared correlation is below what rounding leaves of it.
+# An atom is worth nothing when its squared correlation is below what rounding leaves of it: a product with a residual
+# that should be zero is a few eps of the target, and this is the square of that, relative to the cost of no atom.
 WORTHLESS = (8 * np.finfo(np.float64).eps) ** 2
 
 # Most atoms that candidates="auto" looks at.
@@ -230,7 +233,7 @@ class Selector:
             close = best if exact else np.flatnonzero(values >= values.max() * (1 - CLOSE))
             if len(close) <= N_RECHECKED:
                 return close
-        n_wanted = min(N_RECHECKED << min(attempt, 10), MOST_RECHECKED, n_alive)
+        n_wanted = min(N_RECHECKED << min(attempt, 10), MAX_RECHECKED, n_alive)
         threshold = np.partition(values, -n_wanted)[-n_wanted]
         above = np.flatnonzero(values > threshold)
         level = np.flatnonzero(values == threshold)[: n_wanted - len(above)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.losses import Loss
+from kernelpursuit.penalties import Penalty
 from kernelpursuit.stopping import ALL_PICKED
 from kernelpursuit.updates import Orthogonal, Update
 
@@ -32,7 +33,7 @@ class Settings:
     update: Update = field(default_factory=Orthogonal)
     exchange: bool = False
     candidates: Any = "all"
-    penalty: str | None = "ridge"
+    penalty: str | Penalty | None = "ridge"
     alpha: float = 0.0
     fit_intercept: bool = False
     memory_budget: int | None = None

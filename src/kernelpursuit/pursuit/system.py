@@ -7,17 +7,10 @@ import numpy as np
 from kernelpursuit._validate import check_flag, check_option
 from kernelpursuit.engine import Engine
 from kernelpursuit.losses import Loss, Squared
-from kernelpursuit.pursuit.fits import (
-    Fit,
-    LossFit,
-    MinResFit,
-    OrthogonalFit,
-    RescaleFit,
-    StagewiseFit,
-    StagewiseLossFit,
-)
+from kernelpursuit.penalties import as_penalty
+from kernelpursuit.pursuit.fits import Design, Fit, IncrementFit, LossFit, MinResFit, OrthogonalFit, StagewiseLossFit
 from kernelpursuit.pursuit.objective import Objective
-from kernelpursuit.pursuit.penalty import Penalty, require_mercer, require_training_rows
+from kernelpursuit.pursuit.penalty import PenaltyMatrix, require_mercer, require_training_rows
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.selection import NAMES, SCORES
 from kernelpursuit.pursuit.settings import Settings
@@ -54,14 +47,13 @@ def check_candidates_of(settings: Settings, rule: StoppingRule, n_looked_at: int
 
 def check_choices(settings: Settings, rule: StoppingRule) -> None:
     """Refuse choices that have no meaning together, whatever the data."""
-    selection, update, penalty = settings.selection, settings.update, settings.penalty
+    selection, update, penalty = settings.selection, settings.update, as_penalty(settings.penalty)
     check_option("selection", selection, NAMES)
     if isinstance(update, MinRes):
         why = "it moves all weights at once, and what an atom adds to that is not known beforehand"
         _require(selection != "gain", "update='minres'", "selection='residual', 'correlation' or 'random'", why)
-        _require(
-            penalty in (None, "nugget"), "update='minres'", "penalty=None or 'nugget'", "it solves K w = y and no other"
-        )
+        plain = penalty is None or update.name in penalty.allowed_updates
+        _require(plain, "update='minres'", "penalty=None or 'nugget'", "it solves K w = y and no other")
     if check_flag("exchange", settings.exchange):
         _require(
             isinstance(update, (Orthogonal, MinRes)),
@@ -71,10 +63,15 @@ def check_choices(settings: Settings, rule: StoppingRule) -> None:
         )
     if rule.needs_classes:
         _require(settings.classes, f"stop={rule.name!r}", "a classifier", "it counts rows in a wrong class")
-    if penalty == "ols":
+    if penalty is None:
+        return
+    what = f"penalty={settings.penalty!r}"
+    if penalty.depends_on_order:
         why, plain = "its penalty depends on the order of the atoms", isinstance(update, Orthogonal)
-        _require(plain and not settings.exchange, "penalty='ols'", "update='orthogonal' alone", why)
-        _require(selection != "correlation", "penalty='ols'", "selection='gain'", why)
+        _require(plain and not settings.exchange, what, "update='orthogonal' alone", why)
+        _require(selection != "correlation", what, "selection='gain'", why)
+    allowed = " or ".join(map(repr, penalty.allowed_updates))
+    _require(update.name in penalty.allowed_updates, what, f"update={allowed}", "it is not made for others")
 
 
 def check_loss(settings: Settings) -> None:
@@ -85,7 +82,8 @@ def check_loss(settings: Settings) -> None:
     _require(isinstance(settings.update, (Orthogonal, Stagewise)), what, "update='orthogonal' or 'stagewise'", why)
     _require(settings.selection != "residual", what, "selection='gain', 'correlation' or 'random'", why)
     _require(not settings.exchange, what, "exchange=False", why)
-    _require(settings.penalty in (None, "ridge", "rkhs"), what, "penalty='ridge', 'rkhs' or None", why)
+    penalty = as_penalty(settings.penalty)
+    _require(penalty is None or penalty.for_any_loss, what, "penalty='ridge', 'rkhs' or None", why)
     _require(settings.truncate is None, what, "truncate=None", "its scores are not in the units of y")
 
 
@@ -96,8 +94,13 @@ def check_loss_shape(loss: Loss, targets: np.ndarray, weights: np.ndarray | None
     """
     loss.check_targets(targets)
     given = np.ones(targets.shape[1]) if weights is None else weights
-    objective, nothing = Objective(loss.resolve(targets, given), targets, given), np.zeros(targets.shape)
-    objective.value(nothing), objective.gradient(nothing), objective.metric(nothing)
+    _try(Objective(loss.resolve(targets, given), targets, given), targets.shape)
+
+
+def _try(objective: Objective, shape: tuple[int, ...]) -> None:
+    """Look at a loss once, at scores of zero: what it returns is checked on the way."""
+    nothing = np.zeros(shape)
+    objective.value(nothing), objective.around(nothing)
 
 
 def require_known(rule: StoppingRule, update: Update, loss: Loss | None) -> None:
@@ -124,31 +127,31 @@ def start_fit(
     update: Update,
     engine: Engine,
     problem: Problem,
-    penalty: Penalty | None,
+    penalty: PenaltyMatrix | None,
     capacity: int,
     watch: Watch | None = None,
 ) -> Fit:
     """The fit without any atom, in which weights follow by the given update; a long refit asks `watch` on its way."""
-    fixed = problem.fixed_values(problem.X)
+    design = Design(engine, problem.fixed_values(problem.X), penalty, capacity)
     if problem.loss is not None:
-        objective = Objective(problem.loss, problem.targets, problem.sample_weights, watch)
-        # A loss of a wrong shape is told before its constant is looked for.
-        nothing = np.zeros(problem.targets.shape)
-        objective.value(nothing), objective.gradient(nothing), objective.metric(nothing)
-        start = np.zeros(len(problem.targets))
-        if problem.intercept:
-            start = problem.loss.start(problem.targets, problem.sample_weights)
-        if isinstance(update, Stagewise):
-            return StagewiseLossFit(engine, objective, start, penalty, fixed, update)
-        assert isinstance(update, Orthogonal)
-        return LossFit(engine, objective, start, penalty, capacity, fixed, update)
-    root = np.sqrt(problem.sample_weights)
-    targets, fixed = root * problem.targets, root * fixed
-    if isinstance(update, Stagewise):
-        return StagewiseFit(engine, targets, penalty, fixed, update.shrinkage)
-    if isinstance(update, Rescale):
-        return RescaleFit(engine, targets, penalty, fixed)
+        return _start_loss_fit(update, design, problem, Objective(problem.loss, problem.targets, engine.weights, watch))
+    targets = np.sqrt(engine.weights) * problem.targets
+    if isinstance(update, (Stagewise, Rescale)):
+        shrinkage = update.shrinkage if isinstance(update, Stagewise) else 1.0
+        return IncrementFit(design, targets, shrinkage, rescales=isinstance(update, Rescale))
     if isinstance(update, MinRes):
-        return MinResFit(engine, targets, capacity, fixed)
+        return MinResFit(design, targets)
     assert isinstance(update, Orthogonal)
-    return OrthogonalFit(engine, targets, penalty, capacity, fixed, update.rcond)
+    return OrthogonalFit(design, targets, update.rcond)
+
+
+def _start_loss_fit(update: Update, design: Design, problem: Problem, objective: Objective) -> Fit:
+    # A loss of a wrong shape is told before its constant is looked for.
+    _try(objective, problem.targets.shape)
+    start = np.zeros(len(problem.targets))
+    if problem.intercept:
+        start = objective.loss.start(problem.targets, objective.weights)
+    if isinstance(update, Stagewise):
+        return StagewiseLossFit(design, objective, start, update)
+    assert isinstance(update, Orthogonal)
+    return LossFit(design, objective, start, update)

@@ -10,19 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpursuit import _native
-from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, grown
-from kernelpursuit.pursuit.fits.base import (
-    FixedColumns,
-    Outcome,
-    ResidualFit,
-    Shortlist,
-    column_squares,
-    dot,
-    frobenius,
-)
+from kernelpursuit.pursuit.fits.base import Design, Outcome, ResidualFit, Shortlist, column_squares, dot, frobenius
+from kernelpursuit.pursuit.fits.fixed import Centred, FixedColumns
 from kernelpursuit.pursuit.models import Increments
-from kernelpursuit.pursuit.penalty import Penalty
+from kernelpursuit.pursuit.working import LocalQuadratic
 
 
 @dataclass
@@ -37,47 +29,60 @@ class Examined:
     along: np.ndarray | None
 
 
+@dataclass(frozen=True)
+class Step:
+    """`w <- factor w + added e_atom`, for every target; both of shape (n_targets,)."""
+
+    atom: int
+    added: np.ndarray
+    factor: np.ndarray
+
+
 class IncrementFit(ResidualFit):
     """A fit whose step changes the weight of one atom, and may scale all others alike.
 
+    Without scaling it is the stagewise fit (Vincent and Bengio figure 1). With it (Zhang algorithms 1 and 3), the model
+    F is at its best length, so what is left is orthogonal to it, and the best of `beta F + alpha X_j` is a projection
+    on what of X_j is orthogonal to F: the gain is u²/a as ever, with `a = <j, j> - <j, F>² / <F, F>`.
+
     Parameters
     ----------
-    engine, targets, penalty
-        As for `Fit`.
-    fixed : array of shape (n_fixed, n_rows)
-        Columns that are in the model from the start, never penalised and always refitted (the intercept).
+    design, targets
+        As for `SquaredFit`.
     shrinkage : float
-        Part of the optimal step that is taken.
+        Fraction of the optimal step that is taken.
+    rescales : bool
+        Whether a step also multiplies all other weights by the best factor.
     """
 
     may_repeat = True
 
-    def __init__(
-        self,
-        engine: Engine,
-        targets: np.ndarray,
-        penalty: Penalty | None,
-        fixed: np.ndarray,
-        shrinkage: float = 1.0,
-    ):
-        super().__init__(engine, targets, penalty, Basis(engine.n_rows, len(fixed), False, engine.n_threads))
+    def __init__(self, design: Design, targets: np.ndarray, shrinkage: float = 1.0, rescales: bool = False):
+        engine, n_targets = design.engine, len(targets)
+        super().__init__(design, targets, Basis(engine.n_rows, len(design.fixed), False, engine.n_threads))
         self.shrinkage = shrinkage
-        self.n_fixed = len(fixed)
-        self.fixed = FixedColumns(self.basis, targets, fixed)
+        self.rescales = rescales
+        self.n_fixed = len(design.fixed)
+        self.fixed = FixedColumns(self.basis, targets, design.fixed_columns())
         self.centred_targets = self.fixed.targets
-        n_targets, n_fitted = len(targets), len(targets) if self.rescales else 0
+        n_fitted = n_targets if rescales else 0
         # Residual, what is fitted (where it is scaled), and the fixed directions, as atoms are multiplied with them.
         self._vectors = np.vstack([self.centred_targets, np.zeros((n_fitted, engine.n_rows)), self.basis.V])
         self.residual = self._vectors[:n_targets]
         self._fitted = self._vectors[n_targets : n_targets + n_fitted]
         self.residual_norm = frobenius(self.residual)
         self._fitted_squares = np.zeros(n_targets)
-        self.values = np.zeros((0, n_targets))  # weights by place
+        self._values = np.zeros((0, n_targets))  # weights by place
         self.penalties = np.zeros(n_targets)  # w' L w of every target
         self._place_of_step: list[int] = []
         self._steps = np.zeros((0, n_targets))
         self._factors = np.zeros((0, n_targets))
         self.initial_cost = self.cost()
+
+    @property
+    def values(self) -> np.ndarray:
+        """Weights of all atoms that were ever picked, in order of place, shape (n_atoms, n_targets)."""
+        return self._values[: len(self.places)]
 
     def cost(self) -> float:
         """`||y - D w||² + w' L w`."""
@@ -95,7 +100,7 @@ class IncrementFit(ResidualFit):
         between = self.penalty.between(self.used, atoms)
         if between is not None:
             # Not by BLAS: what an atom's share is must not depend on the atoms it is asked for with.
-            values = np.ascontiguousarray(self.values[: len(self.places)].T)
+            values = np.ascontiguousarray(self.values.T)
             return _native.stored_rmatvec(np.ascontiguousarray(between.T), values, n_threads=1)
         for i, atom in enumerate(atoms):
             if atom in self.places:
@@ -117,10 +122,7 @@ class IncrementFit(ResidualFit):
         return shortlist.inner <= DEPENDENT * shortlist.details.full
 
     def new(self, inner: np.ndarray, along: np.ndarray | None) -> np.ndarray:
-        """What of atoms is new to what the step can change: all of it, or what is not along the model.
-
-        `along` are the products <j, model>, shape (n_targets, n_atoms).
-        """
+        """What of atoms is new to what the step can change: all of it, or what is not along the model."""
         if along is None:
             return super().new(inner, along)
         squares = self.fitted_squares()[:, None]
@@ -134,55 +136,72 @@ class IncrementFit(ResidualFit):
         the shortlist knows only a difference.
         """
         atom, u, details = int(shortlist.atoms[k]), shortlist.u[:, k], shortlist.details
-        column, p = self.fixed.centred(self.engine.columns(shortlist.atoms[[k]])[0])
-        inner = np.array([dot(column, column) + self.own_penalties[atom]])
+        centred = self.fixed.centred(self.engine.columns(shortlist.atoms[[k]])[0])
+        inner = np.array([self.inner(atom, centred)])
         along = None if details.along is None else details.along[:, [k]]
         new = np.broadcast_to(self.new(inner, along), (self.n_targets, 1))[:, 0]
         usable = new > DEPENDENT * details.full[k]
         if not usable.any():
             return Outcome.DEPENDENT
-        step = self.shrinkage * np.divide(u, new, out=np.zeros_like(u), where=usable)
-        factor = np.ones_like(step)
+        added = self.shrinkage * np.divide(u, new, out=np.zeros_like(u), where=usable)
+        factor = np.ones_like(added)
         if along is not None:
             squares = self.fitted_squares()
-            factor -= np.divide(along[:, 0] * step, squares, out=np.zeros_like(step), where=squares > 0)
-        self._follow(atom, step, factor, column, p)
+            factor -= np.divide(along[:, 0] * added, squares, out=np.zeros_like(added), where=squares > 0)
+        self.take(Step(atom, added, factor), centred)
         return Outcome.ADDED
 
-    def _follow(self, atom: int, step: np.ndarray, factor: np.ndarray, column: np.ndarray, p: np.ndarray) -> None:
-        """`w <- factor w + step e_atom`, and what hangs on it."""
+    def inner(self, atom: int, centred: Centred) -> float:
+        """`<j, j>` of an atom without its part along the fixed columns, from its column."""
+        return dot(centred.column, centred.column) + float(self.own_penalties[atom])
+
+    def take(self, step: Step, centred: Centred) -> None:
+        """Take a step, and let everything that hangs on the weights follow."""
+        atom, added, factor = step.atom, step.added, step.factor
         share = self.share(np.array([atom]))[:, 0]
-        self.penalties = factor**2 * self.penalties + 2 * factor * step * share + step**2 * self.own_penalties[atom]
-        self._move(step, factor, column)
-        self.residual_norm = frobenius(self.residual)
+        self.penalties = factor**2 * self.penalties + 2 * factor * added * share + added**2 * self.own_penalties[atom]
+        self._move(step, centred.column)
         if atom not in self.places:
             self.atoms.append(atom)
-            self.fixed.p.append(p)
-            self.values = grown(self.values, len(self.atoms))
-            self.values[self._place(atom)] = 0.0
+            self.fixed.enter(centred)
+            self._values = grown(self._values, len(self.atoms))
+            self._values[self._place(atom)] = 0.0
         place, t = self.places[atom], self.n_steps
-        self.values[: len(self.places)] *= factor
-        self.values[place] += step
+        self._values[: len(self.places)] *= factor
+        self._values[place] += added
         self._place_of_step.append(place)
         self._steps, self._factors = grown(self._steps, t + 1), grown(self._factors, t + 1)
-        self._steps[t], self._factors[t] = step, factor
+        self._steps[t], self._factors[t] = added, factor
         self.n_steps = t + 1
 
-    def _move(self, step: np.ndarray, factor: np.ndarray, column: np.ndarray) -> None:
+    def _move(self, step: Step, column: np.ndarray) -> None:
         """Let the residual follow."""
         if self.rescales:
-            self._fitted *= factor[:, None]
-            self._fitted += np.outer(step, column)
+            self._fitted *= step.factor[:, None]
+            self._fitted += np.outer(step.added, column)
             np.subtract(self.centred_targets, self._fitted, out=self.residual)
             self._fitted_squares = np.einsum("ij,ij->i", self._fitted, self._fitted)
         else:
-            self.residual -= np.outer(step, column)
+            self.residual -= np.outer(step.added, column)
+        self.residual_norm = frobenius(self.residual)
+
+    def approximate(self, local: LocalQuadratic) -> None:
+        """Take the residual of a local quadratic approximation around the model as it is."""
+        self.residual[:] = local.residual
+        self.residual_norm = frobenius(self.residual)
+        self.targets = local.targets
+
+    def replace_weights(self, values: np.ndarray, penalties: np.ndarray) -> None:
+        """Give all atoms other weights, which have these penalties; the residual is left to `approximate`."""
+        self._values[: len(self.places)] = values
+        self.penalties = penalties
+        self.n_refits += 1
 
     @property
-    def last_step(self) -> tuple[int, np.ndarray, np.ndarray]:
-        """The atom of the last step, what was added to its weight, and what all weights were multiplied by before."""
+    def last_step(self) -> Step:
+        """The last step."""
         t = self.n_steps - 1
-        return int(self.used[self._place_of_step[t]]), self._steps[t], self._factors[t]
+        return Step(int(self.used[self._place_of_step[t]]), self._steps[t], self._factors[t])
 
     def models(self, scale: float) -> Increments:
         """The models by what every step did."""
@@ -191,19 +210,4 @@ class IncrementFit(ResidualFit):
 
     def weights(self) -> np.ndarray:
         """Weights as they are, without adding up all steps."""
-        members = np.arange(len(self.places))
-        return self.fixed.part(1.0).beside(members, self.values[: len(members)])
-
-
-class StagewiseFit(IncrementFit):
-    """The weight of the new atom alone (Vincent and Bengio figure 1)."""
-
-
-class RescaleFit(IncrementFit):
-    """The weight of the new atom and one factor for all others, both optimal (Zhang algorithms 1 and 3).
-
-    The model F is at its best length, so what is left is orthogonal to it, and the best of `beta F + alpha X_j` is
-    a projection on what of X_j is orthogonal to F: the gain is u²/a as ever, with `a = <j, j> - <j, F>² / <F, F>`.
-    """
-
-    rescales = True
+        return self.fixed.part(1.0).beside(np.arange(len(self.places)), self.values)

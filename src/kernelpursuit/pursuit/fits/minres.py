@@ -5,20 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpursuit import _native
-from kernelpursuit.engine import Engine, require_finite
+from kernelpursuit.engine import require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, FIRST_ROOM, Basis, grown
-from kernelpursuit.pursuit.fits.base import (
-    FixedColumns,
-    Outcome,
-    ResidualFit,
-    Shortlist,
-    column_squares,
-    dot,
-    frobenius,
-)
+from kernelpursuit.pursuit.fits.base import Design, Outcome, ResidualFit, Shortlist, column_squares, dot, frobenius
+from kernelpursuit.pursuit.fits.fixed import Centred, FixedColumns
 from kernelpursuit.pursuit.models import Explicit
 
-# A sum of columns this much shorter than the columns is rounding.
+# A sum of columns this much shorter than the columns is rounding: each of its entries is a sum of some hundred terms
+# whose rounding errors, at random, add up to the root of their number times eps, and a few times that.
 CANCELLED = 64 * np.finfo(np.float64).eps
 
 
@@ -28,10 +22,11 @@ class MinResFit(ResidualFit):
     The columns of the model's atoms are kept, n numbers each, which is all the memory a step needs.
     """
 
-    def __init__(self, engine: Engine, targets: np.ndarray, capacity: int, fixed: np.ndarray):
-        super().__init__(engine, targets, None, Basis(engine.n_rows, len(fixed), False, engine.n_threads))
-        self.n_fixed = len(fixed)
-        self.fixed = FixedColumns(self.basis, targets, fixed)
+    def __init__(self, design: Design, targets: np.ndarray):
+        engine = design.engine
+        super().__init__(design, targets, Basis(engine.n_rows, len(design.fixed), False, engine.n_threads))
+        self.n_fixed = len(design.fixed)
+        self.fixed = FixedColumns(self.basis, targets, design.fixed_columns())
         self.centred_targets = self.fixed.targets
         rows = engine.dictionary.training_rows
         assert rows is not None
@@ -39,7 +34,7 @@ class MinResFit(ResidualFit):
         self.residual = self.centred_targets.copy()
         self.residual_norm = frobenius(self.residual)
         self._root = np.sqrt(engine.weights)
-        self._columns = np.empty((min(capacity, FIRST_ROOM), engine.n_rows))
+        self._columns = np.empty((min(design.capacity, FIRST_ROOM), engine.n_rows))
         self._values = np.zeros((0, len(targets)))
         self._lengths = np.zeros(0)  # squared, of the columns
         self._places: list[np.ndarray] = [np.zeros(0, dtype=np.intp)]
@@ -70,7 +65,8 @@ class MinResFit(ResidualFit):
         atom, n_before = int(shortlist.atoms[k]), len(self.atoms)
         self._columns, self._values = grown(self._columns, n_before + 1), grown(self._values, n_before + 1)
         self._lengths = grown(self._lengths, n_before + 1)
-        self._columns[n_before] = self._enter(atom, self.engine.columns(shortlist.atoms[[k]])[0])
+        centred = self.fixed.centred(self.engine.columns(shortlist.atoms[[k]])[0])
+        self._enter(atom, n_before, centred)
         self._values[n_before], self._lengths[n_before] = 0.0, shortlist.details[k]
         self.atoms.append(atom)
         rows = self.rows_of_atoms[self.atoms]
@@ -94,17 +90,17 @@ class MinResFit(ResidualFit):
         """Exchange one atom and its weight for another where that makes the residual smaller (Nair algorithm 1)."""
         slot = self.atoms.index(leaving)
         column = self.engine.columns(np.array([coming]))[0]
-        centred, _ = self.fixed.centred(column)
-        inner, length = dot(centred, centred), dot(column, column)
+        centred = self.fixed.centred(column)
+        inner, length = dot(centred.column, centred.column), dot(column, column)
         require_finite(np.array(length))
         if inner <= DEPENDENT * length or self.is_copy(coming):
             return Outcome.DEPENDENT
         without = self.residual + np.outer(self._values[slot], self._columns[slot])
-        weight = np.array([dot(target, centred) for target in without]) / inner
-        residual = without - np.outer(weight, centred)
+        weight = np.array([dot(target, centred.column) for target in without]) / inner
+        residual = without - np.outer(weight, centred.column)
         if not always and not frobenius(residual) < self.residual_norm:
             return Outcome.WORTHLESS
-        self._columns[slot] = self._enter(coming, column)
+        self._enter(coming, slot, centred)
         self._values[slot], self._lengths[slot] = weight, length
         self.atoms[slot] = coming
         self._move(residual)
@@ -113,13 +109,12 @@ class MinResFit(ResidualFit):
         self._write()
         return Outcome.ADDED
 
-    def _enter(self, atom: int, column: np.ndarray) -> np.ndarray:
-        """Note an atom's place; return its column without the fixed columns."""
-        centred, p = self.fixed.centred(column)
+    def _enter(self, atom: int, slot: int, centred: Centred) -> None:
+        """Keep an atom's column, and note its place."""
+        self._columns[slot] = centred.column
         if atom not in self.places:
-            self.fixed.p.append(p)
+            self.fixed.enter(centred)
         self._place(atom)
-        return centred
 
     def _move(self, residual: np.ndarray) -> None:
         self.residual = residual

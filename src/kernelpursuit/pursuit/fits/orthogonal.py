@@ -8,19 +8,25 @@ import numpy as np
 
 from kernelpursuit import _native
 from kernelpursuit.dictionary.base import tiles
-from kernelpursuit.engine import Engine, require_finite
+from kernelpursuit.engine import require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, PANEL, Basis, Direction, grown
-from kernelpursuit.pursuit.fits.base import Fit, Outcome, Shortlist, column_squares, fixed_direction, frobenius
+from kernelpursuit.pursuit.fits.base import Design, Outcome, Shortlist, SquaredFit, column_squares, frobenius
+from kernelpursuit.pursuit.fits.fixed import fixed_direction
 from kernelpursuit.pursuit.models import Drop, Factor, Factored
-from kernelpursuit.pursuit.penalty import Penalty
+from kernelpursuit.pursuit.penalty import Picked
+from kernelpursuit.pursuit.working import LocalQuadratic
 
-# An atom whose function is a sum of the picked ones but for this part of its squared norm: rounding of L, amplified by
-# weights as large as that takes, would begin to show in the cost.
-LOST = 1e-9
-# Most atoms that are prepared for at a time, and steps that are taken one at a time where that has failed.
-FORESEEN = 2 * PANEL
-BLIND = 16
-# What counts as dependent where the fit watches the condition number itself: all but rounding is let through.
+# The part of an atom's penalty L_jj that is not in the coordinates of the picked atoms counts as zero below this
+# fraction of it. It is a difference, which Cholesky's method leaves with an error of eps times the condition of L, and
+# the weights of a sum of atoms that nearly is another are as large as the root of that condition: with 1e-9 both stay
+# below 1e-6 of the cost.
+VANISHED_PENALTY = 1e-9
+# Most atoms that are made orthonormal ahead of time, and steps that are taken one at a time where that has failed: its
+# like often come together, and an attempt costs as much as some ten steps.
+LOOK_AHEAD = 2 * PANEL
+STEPS_AFTER_FAILURE = 16
+# What counts as dependent where the fit watches the condition number itself: all but rounding is let through, since a
+# vector of length below 8 eps has no correct digit left.
 BARELY_INDEPENDENT = (8 * np.finfo(np.float64).eps) ** 2
 
 
@@ -28,56 +34,47 @@ BARELY_INDEPENDENT = (8 * np.finfo(np.float64).eps) ** 2
 class Lifted:
     """Atoms as the basis sees them: coordinates in the penalty, and products with the directions.
 
-    `kept` are those whose columns are still there; `lost` marks atoms of whose penalty nothing is left but rounding:
-    their functions are sums of the picked ones.
+    `kept` are those whose columns are still there; `is_sum` marks atoms whose function is known, by the penalty, to be
+    a sum of the picked ones.
     """
 
     kept: slice
     coordinates: np.ndarray
     p: np.ndarray
-    lost: np.ndarray
+    is_sum: np.ndarray
 
 
 @dataclass
-class Foreseen:
+class Prepared:
     """An atom that is orthonormal already to those that will be there when it is added.
 
     column  its coordinates in the penalty
-    lost    that something of it is new is known
+    is_sum  False: something of it is new
     """
 
     atom: int
     direction: Direction
     column: np.ndarray
-    lost: np.ndarray
+    is_sum: np.ndarray
 
 
-class OrthogonalFit(Fit):
+class OrthogonalFit(SquaredFit):
     """Least squares over the picked atoms, by an orthonormal basis of them.
 
     Parameters
     ----------
-    engine, targets, penalty
-        As for `Fit`.
-    capacity : int
-        Atoms to make room for at first.
-    fixed : array of shape (n_fixed, n_rows)
-        Columns that are in the model from the start, never penalised (the intercept).
+    design, targets
+        As for `SquaredFit`.
     rcond : float, optional
         End before an atom that makes the condition of the basis worse than this; see `updates.Orthogonal`.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        targets: np.ndarray,
-        penalty: Penalty | None,
-        capacity: int,
-        fixed: np.ndarray,
-        rcond: float | None = None,
-    ):
-        basis = Basis(engine.n_rows, capacity + len(fixed), penalty is not None, engine.n_threads)
-        super().__init__(engine, targets, penalty, basis)
+    leverage: np.ndarray
+
+    def __init__(self, design: Design, targets: np.ndarray, rcond: float | None = None):
+        engine, n_directions = design.engine, design.capacity + len(design.fixed)
+        basis = Basis(engine.n_rows, n_directions, design.penalty is not None, engine.n_threads)
+        super().__init__(design, targets, basis)
         self.lowest_rcond = rcond
         self.skips_dependent = rcond is None  # else the condition number is watched, and ends the fit
         self.lifted: dict[int, int] = {}  # atoms with a coordinate in the penalty, which they keep when they leave
@@ -89,60 +86,90 @@ class OrthogonalFit(Fit):
         self.b = np.zeros((0, len(targets)))
         self.leverage = np.zeros(engine.n_rows)
         self._columns = np.empty((0, engine.n_rows))
-        self._foreseen: list[Foreseen] = []  # the last of them is the next
-        self._blind_until = 0  # steps before which no atom is foreseen
-        for column in fixed:
+        self._prepared: list[Prepared] = []  # the last of them is the next
+        self._one_at_a_time_until = 0  # steps before which there is no look-ahead
+        for column in design.fixed_columns():
             self._append(fixed_direction(self.basis, column))
             self.n_fixed += 1
         self.initial_cost = self.cost()
 
     def cost(self) -> float:
         """`||y - D w||² + w' L w`."""
-        return self.residual_norm**2 + float(np.square(self._coordinates).sum())
+        return self.residual_norm**2 + self.penalised()
 
-    def foresee(self, atoms: np.ndarray) -> int:
+    def penalised(self) -> float:
+        """`w' L w`, all targets together."""
+        return float(np.square(self._coordinates).sum())
+
+    def penalties(self) -> np.ndarray:
+        """`w' L w` of every target."""
+        return np.square(self._coordinates).sum(axis=1)
+
+    def reweight(self, weights: np.ndarray) -> np.ndarray:
+        """Give the rows other weights; return S, by which coordinates in the old directions become those in the new.
+
+        What targets and residual are in the new weights is left to `move_to`.
+        """
+        self._prepared.clear()
+        turned = self.basis.reweight(np.sqrt(weights / self.engine.weights))
+        self.design = self.design.weighted(weights)
+        self.leverage = np.einsum("ij,ij->j", self.basis.V, self.basis.V)
+        self.n_reweighted += 1
+        return turned
+
+    def move_to(self, b: np.ndarray, local: LocalQuadratic) -> None:
+        """Take the model with coordinates b, and the local quadratic approximation around its scores."""
+        self.b = b
+        self.residual = local.residual
+        self.targets = local.targets
+        self._coordinates = -(b.T @ self.basis.T)
+        self.residual_norm = frobenius(self.residual)
+        self.n_refits += 1
+
+    def look_ahead(self, atoms: np.ndarray) -> int:
         """Make atoms orthonormal that will be added in this order, where their coordinates are known beforehand."""
-        knows_coordinates = self.penalty is None or self.penalty.is_diagonal
-        atoms = atoms[:FORESEEN]
-        if self._foreseen or self.n_steps < self._blind_until or len(atoms) < 2:
-            return len(self._foreseen)
-        if self.lowest_rcond is not None or not knows_coordinates or not self.lifted.keys().isdisjoint(atoms):
+        atoms = atoms[:LOOK_AHEAD]
+        if self._prepared or self.n_steps < self._one_at_a_time_until or len(atoms) < 2:
+            return len(self._prepared)
+        if self.lowest_rcond is not None or not self.lifted.keys().isdisjoint(atoms):
+            return 0
+        own, m = np.sqrt(self.own_penalties[atoms]), self.basis.n_coordinates
+        if self.penalty is not None and not (self.penalty.is_diagonal and (own > 0).all()):
             return 0
         values = self.engine.columns(atoms, self.basis.room_ahead(len(atoms)))
         require_finite(np.einsum("ij,ij->i", values, values))
-        own, m = np.sqrt(self.own_penalties[atoms]), self.basis.n_coordinates
         for k, direction in enumerate(self.basis.orthogonalise_ahead(own)):
             column = np.zeros(len(direction.coordinates))
             column[m + k :] = own[k]
-            self._foreseen.append(Foreseen(int(atoms[k]), direction, column, np.zeros(1, dtype=bool)))
-        self._foreseen.reverse()
-        if len(self._foreseen) < len(atoms):
+            self._prepared.append(Prepared(int(atoms[k]), direction, column, np.zeros(1, dtype=bool)))
+        self._prepared.reverse()
+        if len(self._prepared) < len(atoms):
             # Of one little is new. It is looked at by itself, and the next not before it and its like have passed.
-            self._blind_until = self.n_steps + len(self._foreseen) + BLIND
-        return len(self._foreseen)
+            self._one_at_a_time_until = self.n_steps + len(self._prepared) + STEPS_AFTER_FAILURE
+        return len(self._prepared)
 
-    def _foreseen_shortlist(self, foreseen: Foreseen) -> Shortlist:
-        """Scores of the atom that was foreseen to come next."""
-        direction = foreseen.direction
+    def _prepared_shortlist(self, prepared: Prepared) -> Shortlist:
+        """Scores of the atom that was prepared to come next."""
+        direction = prepared.direction
         along = _native.stored_rmatvec(direction.values[None], self.residual, n_threads=self.engine.n_threads)
         u = direction.rho * (along + self._penalised_along(direction.coordinates[None]))
         new = np.array([direction.rho**2])
-        return Shortlist(np.array([foreseen.atom]), new + direction.p @ direction.p, u, new, foreseen)
+        return Shortlist(np.array([prepared.atom]), new + direction.p @ direction.p, u, new, prepared)
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms: their columns and one matrix product over the basis.
 
         Columns are looked at some at a time, and those of the last ones stay for `add`.
         """
-        if self._foreseen:
-            if len(atoms) == 1 and self._foreseen[-1].atom == atoms[0]:
-                return self._foreseen_shortlist(self._foreseen[-1])
-            self._foreseen.clear()
+        if self._prepared:
+            if len(atoms) == 1 and self._prepared[-1].atom == atoms[0]:
+                return self._prepared_shortlist(self._prepared[-1])
+            self._prepared.clear()
         self.basis.reserve()
         inner, u = np.empty(len(atoms)), np.empty((self.n_targets, len(atoms)))
         p = np.empty((len(atoms), self.basis.size)).T  # an atom's products lie side by side, and round alike
         coordinates = np.zeros((len(atoms), self.basis.n_coordinates + self.basis.penalised))
-        lost = np.zeros(len(atoms), dtype=bool)
+        is_sum = np.zeros(len(atoms), dtype=bool)
         for tile in tiles(len(atoms), self.engine.n_rows * 8):
             count = tile.stop - tile.start
             # Written over what was looked at before: fresh memory costs as much time as a kernel.
@@ -151,11 +178,11 @@ class OrthogonalFit(Fit):
             values = self.engine.columns(atoms[tile], self._columns[:count])
             u[:, tile], inner[tile] = _native.stored_examine(values, self.residual, self.engine.n_threads)
             require_finite(inner[tile])
-            coordinates[tile], lost[tile] = self._lift(atoms[tile], values)
+            coordinates[tile], is_sum[tile] = self._lift(atoms[tile], values)
             p[:, tile] = self.basis.project(values, coordinates[tile])
         u += self._penalised_along(coordinates)
         inner += np.einsum("ij,ij->i", coordinates, coordinates)
-        return Shortlist(atoms, inner, u, inner - column_squares(p), Lifted(tile, coordinates, p, lost))
+        return Shortlist(atoms, inner, u, inner - column_squares(p), Lifted(tile, coordinates, p, is_sum))
 
     def _column(self, shortlist: Shortlist, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Sample values of the k-th atom of the shortlist last looked at, and its coordinates."""
@@ -165,41 +192,40 @@ class OrthogonalFit(Fit):
         return self.engine.columns(shortlist.atoms[[k]])[0], coordinates
 
     def _lift(self, atoms: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates of atoms in the penalty, the last one their own, and which of them have none left."""
+        """Coordinates of atoms in the penalty, the last one their own, and which are sums of the picked atoms."""
         if self.penalty is None:
             return np.zeros((len(atoms), 0)), np.zeros(len(atoms), dtype=bool)
         own, m = self.own_penalties[atoms], self.basis.n_coordinates
         coordinates = np.zeros((len(atoms), m + 1))
         lifted = np.fromiter(self.lifted, dtype=np.intp, count=len(self.lifted))
-        coordinates[:, :m] = self.penalty.coordinates(self.basis, self.n_fixed, lifted, atoms, values)
+        coordinates[:, :m] = self.penalty.coordinates(Picked(self.basis, self.n_fixed, lifted), atoms, values)
         left = self.penalty.own_part(own, coordinates[:, :m])
-        lost = left <= LOST * own
-        coordinates[:, m] = np.sqrt(np.where(lost, 0.0, left))
+        vanished = left <= VANISHED_PENALTY * own
+        coordinates[:, m] = np.sqrt(np.where(vanished, 0.0, left))
         for i, atom in enumerate(atoms):
             if atom in self.lifted:
                 # One that was here before has its coordinate still.
-                coordinates[i, :m], coordinates[i, m], lost[i] = self.basis.C[:, self.lifted[atom]], 0.0, False
-        return coordinates, lost
+                coordinates[i, :m], coordinates[i, m], vanished[i] = self.basis.C[:, self.lifted[atom]], 0.0, False
+        return coordinates, vanished if self.penalty.is_norm else np.zeros_like(vanished)
 
     def dependent(self, shortlist: Shortlist) -> np.ndarray:
         """Atoms of which less is new than the scores can resolve; none where the condition number is watched."""
         if not self.skips_dependent:
             return super().dependent(shortlist)
-        return shortlist.details.lost | (shortlist.a <= DEPENDENT * shortlist.inner)
+        return shortlist.details.is_sum | (shortlist.a <= DEPENDENT * shortlist.inner)
 
     def add(self, shortlist: Shortlist, k: int) -> Outcome:
         """Add the k-th atom of a shortlist and refit all weights."""
         lowest = self.lowest_rcond
         direction: Direction | None
-        if isinstance(shortlist.details, Foreseen):
+        if isinstance(shortlist.details, Prepared):
             direction, coordinates = shortlist.details.direction, shortlist.details.column
-            self._foreseen.pop()
+            self._prepared.pop()
         else:
             values, coordinates = self._column(shortlist, k)
             enough = DEPENDENT if lowest is None else BARELY_INDEPENDENT
-            direction = self.basis.orthogonalise(
-                values, coordinates, shortlist.details.p[:, k], float(shortlist.inner[k]), enough
-            )
+            p, inner = shortlist.details.p[:, k], float(shortlist.inner[k])
+            direction = self.basis.orthogonalise(values, coordinates, p, inner, dependent=enough)
         self.rcond = 0.0 if direction is None else _reciprocal_condition(direction.rho**2 / shortlist.inner[k])
         if lowest is not None and self.rcond < lowest:
             if self.is_copy(int(shortlist.atoms[k])):
@@ -231,11 +257,11 @@ class OrthogonalFit(Fit):
         the exchange of one weight is `||r + w_s X_s - gamma X_l||²`, least over gamma. The residual r is orthogonal
         to X_s, so that this is below `||r||²` where `<r + w_s X_s, X_l>² / <X_l, X_l> > w_s² <X_s, X_s>`.
         """
-        self._foreseen.clear()
+        self._prepared.clear()
         position = self.n_fixed + self.atoms.index(leaving)
         shortlist = self.examine(np.array([coming]))
         # What is in the span of the model has nothing to gain from, and its row's copies would hide the next.
-        if shortlist.details.lost[0] or shortlist.a[0] <= DEPENDENT * shortlist.inner[0]:
+        if shortlist.details.is_sum[0] or shortlist.a[0] <= DEPENDENT * shortlist.inner[0]:
             return Outcome.DEPENDENT
         R, p = self.basis.R, shortlist.details.p[:, 0]
         weight = self.weights()[position]
@@ -246,7 +272,8 @@ class OrthogonalFit(Fit):
         self._leave(position)
         values, coordinates = self._column(shortlist, 0)
         p = self.basis.project(values[None], coordinates[None])[:, 0]
-        direction = self.basis.orthogonalise(values, coordinates, p, shortlist.inner[0], BARELY_INDEPENDENT)
+        inner = float(shortlist.inner[0])
+        direction = self.basis.orthogonalise(values, coordinates, p, inner, dependent=BARELY_INDEPENDENT)
         assert direction is not None, "what is new in the coming atom was found to be enough"
         self._enter(coming, coordinates, direction)
         return Outcome.ADDED
@@ -258,7 +285,9 @@ class OrthogonalFit(Fit):
         _native.rotate(self.b[position : last + 1], turned.cosines, turned.sines, n_threads=1)
         b = self.b[last].copy()
         self._absorb(b, turned.values, turned.coordinates, sign=-1)
-        self.drops[self.n_steps] = Drop(position, self.places[atom], turned.column, turned.cosines, turned.sines, b)
+        self.drops[self.n_steps] = Drop(
+            position, self.places[atom], column=turned.column, cosines=turned.cosines, sines=turned.sines, b=b
+        )
 
     def _penalised_along(self, coordinates: np.ndarray) -> np.ndarray:
         """The penalty's share of the products of vectors with the residuals, shape (n_targets, n_vectors)."""
@@ -276,8 +305,7 @@ class OrthogonalFit(Fit):
 
     def _absorb(self, b: np.ndarray, values: np.ndarray, coordinates: np.ndarray, sign: int = 1) -> None:
         """Take a direction into residual and leverages, or out of them."""
-        assert self.leverage is not None
-        squares = _native.absorb(self.residual, values, b, self.leverage, sign, self.engine.n_threads)
+        squares = _native.absorb(self.residual, values, b, self.leverage, sign=sign, n_threads=self.engine.n_threads)
         self.residual_norm = float(np.sqrt(squares.sum()))
         self._coordinates -= np.outer(sign * b, coordinates)
 
