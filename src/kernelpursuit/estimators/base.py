@@ -201,6 +201,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             units=seen.units,
             all_picked=ALL_LEARNED if settled.candidates_are_learned else ALL_PICKED,
             margin=MARGIN if settled.is_process and not classes and self.outside != "free" else None,
+            by_moments=settled.candidates_are_learned and fitted_loss is None,
         )
         outcome = run_pursuit(
             X,
@@ -212,7 +213,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             counts=seen.counts,
             judged=None if learned is None else learned.held_back,
             callback=watch,
-            extend=extend if learned is None or learned.script is None else learned.script,
+            extend=extend,
         )
         self._always = outcome.always
         self._measure = outcome.measure
