@@ -8,8 +8,9 @@ from short import short_regressor as regressor
 
 from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.learning import observations, sample, wide
-from kernelpursuit.learning.sample import Distinct, Standard
+from kernelpursuit.learning.sample import Standard
 from kernelpursuit.pursuit import problem
+from kernelpursuit.rows import Distinct
 
 
 @pytest.fixture(autouse=True)

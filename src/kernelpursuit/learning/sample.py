@@ -25,7 +25,7 @@ MOST_TIMES, MOST_IN_EVIDENCE = 100.0, 10.0
 # Targets beyond nearly all others by more than this times their range are wild.
 NEARLY_ALL, FAR = (0.02, 0.98), 2.0
 # Rows of up to so many values are standardised once, and looked at as a whole; of more, as many as that at a time.
-AT_ONCE = 2**21
+AT_ONCE = 2**22
 # Gross errors are no more than so many spreads from the centre: there all kernels vanish, and no square overflows.
 LIMITS = (-1e6, 1e6)
 

@@ -70,8 +70,8 @@ def triangularise(
     -----
     The Cholesky factor of G loses twice as many digits as there are between its columns. So the columns are first made
     nearly orthonormal, by the factor of a sample of the rows, where they are not nearly so by themselves; products of
-    these are well conditioned. Where the sample has missed something, or rows are too few for one, another pass starts
-    from what the first has found, as in CholeskyQR2 (Yamamoto et al. 2015). The sample's part is that of the sketch in
+    these are well conditioned. Where the sample has missed something, or rows are too few for one, a second pass goes
+    on where the first has ended, as in CholeskyQR2 (Yamamoto et al. 2015). The sample's part is that of the sketch in
     randomised Cholesky QR (Balabanov 2022): it decides about rounding, and not about what is computed.
 
     Time: `n k²` multiplications a pass, or twice as many where columns are made orthonormal; mostly one pass.
