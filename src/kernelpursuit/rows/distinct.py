@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 from kernelpursuit.rows.source import block_size, slices
 
-# Of more columns than this, rows are compared by digests.
-MOST_COLUMNS = 1000
+# Rows of more columns than this, and of more values in all, are compared by digests, as sparse ones are: so that rows
+# that would not be made dense come in the same order as if they were.
+MOST_COLUMNS, MOST_VALUES = 1000, 2**25
 # Fewer rows that differ than this say nothing of scales.
 FEWEST_ROWS = 20
 
@@ -65,8 +66,8 @@ class Distinct:
 def distinct_numbers(rows: Any) -> np.ndarray:
     """Number the rows so that equal ones have the same: 0, 1, ... in an order that is no matter of where they are.
 
-    It is that of their numbers, of which rounding to float32 changes little; of sparse rows, and of rows of very many
-    columns, that of digests.
+    It is that of their numbers, of which rounding to float32 changes little; of sparse rows, and of very many
+    numbers, that of digests.
     """
     return _numbered(rows, np.empty((rows.shape[0], 0)), None)[0]
 
@@ -75,7 +76,7 @@ def _numbered(X: Any, y: np.ndarray, seen: np.ndarray | None) -> tuple[np.ndarra
     """Numbers of the rows (X, y) that are seen, None for all, and the first place at which each number is."""
     n_columns = X.shape[1] + y.shape[1]
     n_rows = X.shape[0] if seen is None else len(seen)
-    if sp.issparse(X) or n_columns > MOST_COLUMNS:
+    if sp.issparse(X) or n_columns > MOST_COLUMNS or n_rows * n_columns > MOST_VALUES:
         keys = _digests(X, y, seen)
         order = np.argsort(keys, kind="stable")
         is_new = np.append(True, keys[order[1:]] != keys[order[:-1]])[: len(order)]
