@@ -8,6 +8,8 @@ import pytest
 from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).parents[1]
+# Rooms below the estimators that compute.
+LAYERS = ("_native", "rows", "kernels", "dictionary", "engine", "stopping", "losses", "pursuit")
 # What extras bring, and what is slow to import.
 NOT_AT_IMPORT = {"matplotlib", "pandas", "polars", "dask", "distributed", "pyarrow", "onnx", "typer", "rich"}
 
@@ -33,7 +35,7 @@ def test_importing_the_package_is_light():
     assert not loaded & {"matplotlib", "dask"}
 
 
-@pytest.mark.parametrize("module", ["_native", "kernels", "dictionary", "engine", "stopping", "losses", "pursuit"])
+@pytest.mark.parametrize("module", LAYERS)
 def test_lower_layers_are_in_the_package(module):
     """Every layer that the contracts name exists: a renamed folder would pass them unseen."""
     layer = ROOT / "src" / "kernelpursuit" / module
@@ -44,7 +46,7 @@ def test_only_numpy_and_scipy_below_the_estimators():
     """The files below the estimators import nothing else from outside, not even inside a function."""
     allowed = {"numpy", "scipy", "kernelpursuit", "__future__", *sys.stdlib_module_names}
     optional = {"path.py": {"pandas"}, "threads.py": {"threadpoolctl"}}
-    for folder in ("_native", "kernels", "dictionary", "engine", "losses", "stopping", "pursuit"):
+    for folder in LAYERS:
         for file in (ROOT / "src" / "kernelpursuit" / folder).rglob("*.py"):
             words = (line.split() for line in file.read_text().splitlines())
             imported = {w[1].partition(".")[0] for w in words if len(w) > 1 and w[0] in ("import", "from")}

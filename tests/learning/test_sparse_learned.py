@@ -8,8 +8,9 @@ from short import short_regressor as regressor
 
 from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.learning import observations, sample, wide
-from kernelpursuit.learning.sample import Distinct, Standard
+from kernelpursuit.learning.sample import Standard
 from kernelpursuit.pursuit import problem
+from kernelpursuit.rows import Distinct, distinct
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +27,9 @@ def holey(some):
 @pytest.fixture
 def nothing_fits(monkeypatch):
     """As if the rows were too many to be made dense."""
-    for module in (observations, sample, problem):
+    for module in (observations, problem):
         monkeypatch.setattr(module, "DENSE_UP_TO", 10)
+    monkeypatch.setattr(distinct, "MOST_VALUES", 10)
 
 
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_matrix], ids=lambda f: f.__name__)

@@ -17,11 +17,10 @@ def planned(n_rows=4000, n_features=10, n_kernels=3, **settings):
 
 
 def test_parts_are_those_that_a_fit_has():
-    assert list(planned().seconds_by_part()) == ["starts", "scales", "kernel", "widths", "atoms", "order", ALL_ROWS]
+    assert list(planned().seconds_by_part()) == ["starts", "scales", "kernel", "widths", "atoms", ALL_ROWS]
     refined = planned(20_000).seconds_by_part()
-    assert list(refined) == ["starts", "scales", "kernel", "atoms", "refining", "order", ALL_ROWS]
+    assert list(refined) == ["starts", "scales", "kernel", "atoms", "refining", ALL_ROWS]
     assert all(seconds > 0 for seconds in refined.values())
-    assert "order" not in planned(has_loss=True).seconds_by_part()
     assert list(planned(picks_atoms=False, n_outputs=3, has_loss=True).seconds_by_part()) == [
         "starts",
         "scales",

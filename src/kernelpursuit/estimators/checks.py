@@ -19,6 +19,7 @@ from sklearn.utils.validation import validate_data
 from kernelpursuit.estimators.columns import column_of_text, refuse_dates
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.losses import Loss
+from kernelpursuit.rows import block_size, slices
 from kernelpursuit.updates import Update
 
 #: How rows are validated, in `fit` and in `predict`.
@@ -105,7 +106,12 @@ def digest(*arrays: Any) -> str:
         parts = [array.data, array.indices, array.indptr] if sp.issparse(array) else [np.asarray(array)]
         for part in parts:
             state.update(f"{part.shape}{part.dtype}".encode())
-            state.update(np.ascontiguousarray(part).view(np.uint8).data if part.ndim else repr(part).encode())
+            if not part.ndim:
+                state.update(repr(part).encode())
+                continue
+            # Some rows at a time: of rows that lie column by column, or in a file, there is never a copy of all.
+            for rows in slices(len(part), block_size(part[:1].size)):
+                state.update(np.ascontiguousarray(part[rows]).view(np.uint8).data)
     return state.hexdigest()
 
 

@@ -115,6 +115,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         units=seen.units,
         all_picked=ALL_LEARNED if resolved.candidates_are_learned else ALL_PICKED,
         margin=MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
+        by_moments=resolved.candidates_are_learned and loss is None,
     )
     outcome = run_pursuit(
         seen.X,
@@ -126,7 +127,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         counts=seen.counts,
         judged=None if learned is None else learned.held_back,
         callback=watch,
-        extend=extend if learned is None or learned.script is None else learned.script,
+        extend=extend,
     )
     numbers = outcome.path.used
     if resolved.candidates_are_learned:

@@ -64,7 +64,7 @@ class Speed:
     def all_rows(self, n_steps: float, n_rows: float) -> float:
         """Seconds of the last loop, whose candidates are its atoms, and of the last refit."""
         if not self.has_loss:
-            return 8.0 * n_rows * n_steps**2 / self.operations
+            return 6.0 * n_rows * n_steps**2 / self.operations + n_steps * SECONDS_A_STEP / 4
         refit = LAST_LOOKS * 4.0 * n_rows * n_steps * self.n_outputs / self.operations
         return self.loop(n_steps, n_rows, 0.5 * n_steps) + refit
 

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit.learning.gross_errors import gross_errors, tame_features, wild_targets
-from kernelpursuit.learning.sample import CONSTANT, DENSE_UP_TO, MOST_SCALES, Distinct, distinct_numbers
+from kernelpursuit.learning.sample import CONSTANT, DENSE_UP_TO, MOST_SCALES
+from kernelpursuit.rows import Distinct, distinct_numbers
 
 # Beside the largest, a smaller weight changes nothing; it is taken for this one, so that its root stays in range.
 LEAST_WEIGHT = 1e-30
@@ -169,7 +170,7 @@ def _copies_are_observations(X: Any, y: np.ndarray, distinct: Distinct) -> bool:
         return False
     if len(np.unique(distinct_numbers(X[first]))) <= (1 - REPEATED) * len(first):
         return True
-    return not sp.issparse(X) and not any(_is_real(column) for column in X[first].T)
+    return not sp.issparse(X) and not any(_is_real(column[first]) for column in X.T)
 
 
 def _is_real(column: np.ndarray) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from kernelpursuit.learning.cost import (
     PICKED_OF_CLASSES,
     PICKED_OF_NUMBERS,
-    SECONDS_A_STEP,
     Speed,
     operations_a_second,
 )
@@ -37,7 +36,7 @@ LIKELY_ROUNDS = 2
 FEWEST_ROWS, MOST_ROWS, N_STARTS = 200, 400, 20
 # Parts of a fit, by the names under which they are shown.
 STARTS, SCALES_PART, KERNEL, WIDTHS_PART, ATOMS = "starts", "scales", "kernel", "widths", "atoms"
-SIMPLE, REFINING, ORDER, SUITED = "simple models", "refining", "order", "width for this loop"
+SIMPLE, REFINING, SUITED = "simple models", "refining", "width for this loop"
 # Fewer rows than this are not refined for: they have been measured to gain nothing.
 REFINED_FROM = 5000
 
@@ -201,8 +200,6 @@ class Plan:
             size = min(self.refine.sample_for(k), n)
             a_round = speed.descent(self.refine.n_steps, size, k, 1.0 * k + 20.0 * d + 50.0)
             parts[REFINING] = LIKELY_ROUNDS * (3.0 if self.has_loss else 1.0) * a_round
-        if not self.has_loss:
-            parts[ORDER] = 4.0 * n * k**2 / speed.operations + k * SECONDS_A_STEP / 4
         return {**parts, ALL_ROWS: speed.all_rows(k, n)}
 
     def __str__(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from kernelpursuit.learning.atoms import Task, fitted_scores, target_around
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
@@ -31,7 +30,7 @@ def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:
 def may_have_a_line(rows: Rows, task: Task) -> bool:
     """Whether rows are dense, and enough for a line, unpenalised, along all features."""
     n_rows = effective_size(rows.weights, rows.units)
-    return not sp.issparse(rows.given) and task.intercept and 0 < len(task.line) <= LINE_FEATURES * n_rows
+    return not rows.is_sparse and task.intercept and 0 < len(task.line) <= LINE_FEATURES * n_rows
 
 
 def losses_of_a_line(rows: Rows, judged: np.ndarray, task: Task) -> Losses | None:

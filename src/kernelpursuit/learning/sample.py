@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from kernelpursuit.learning.gross_errors import gross_errors_of
+from kernelpursuit.learning.gross_errors import gross_errors
+from kernelpursuit.rows import Statistics, slices
 
-# Fewer rows that differ than this say nothing of scales.
-FEWEST_ROWS = 20
 # A feature whose values differ by less than this part of their size is constant but for rounding.
 CONSTANT = 1e-12
 # Of more features than this, none has a scale of its own.
@@ -23,6 +24,8 @@ DENSE_UP_TO = 2**25
 MOST_TIMES, MOST_IN_EVIDENCE = 100.0, 10.0
 # Targets beyond nearly all others by more than this times their range are wild.
 NEARLY_ALL, FAR = (0.02, 0.98), 2.0
+# Rows of up to so many values are standardised once, and looked at as a whole; of more, as many as that at a time.
+AT_ONCE = 2**22
 # Gross errors are no more than so many spreads from the centre: there all kernels vanish, and no square overflows.
 LIMITS = (-1e6, 1e6)
 
@@ -35,25 +38,36 @@ class Standard:
     spread: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, weights: np.ndarray) -> Standard:
+    def of(cls, X: Any, weights: np.ndarray, rows: np.ndarray | None = None) -> Standard:
         """Weighted mean and standard deviation without gross errors, so that no square over- or underflows.
 
-        Sparse rows keep their origin, since kernels of differences do not depend on it.
+        Of the rows of X that are named, or of all, some are looked at at a time. Sparse rows keep their origin, since
+        kernels of differences do not depend on it.
         """
-        if sp.issparse(X):
-            return _of_sparse_rows(X, weights)
-        X = np.asarray(X, dtype=np.float64)
         share = _shares(weights)
-        largest = np.abs(X).max(axis=0)
+        parts = [
+            (part if rows is None else rows[part], share[part])
+            for part in slices(len(weights), max(1, AT_ONCE // _values_a_row(X)))
+        ]
+        if sp.issparse(X):
+            return _of_sparse_rows(X, parts)
+        largest = np.max([np.abs(_dense_rows(X, which)).max(axis=0) for which, _ in parts], axis=0)
         size = np.where(largest > 0, largest, 1.0)
-        relative = X / size
-        center = share @ relative
-        spread = np.sqrt(share @ np.square(relative - center))
-        for j, wild in gross_errors_of(X).items():
-            usual, values = share[~wild] / share[~wild].sum(), X[~wild, j]
-            size[j] = np.abs(values).max() or 1.0
-            center[j] = usual @ (values / size[j])
-            spread[j] = np.sqrt(usual @ np.square(values / size[j] - center[j]))
+        if len(parts) == 1:
+            relative = _dense_rows(X, parts[0][0]) / size
+            center = share @ relative
+            spread = np.sqrt(share @ np.square(relative - center))
+        else:
+            found = (Statistics.of_block(_dense_rows(X, which), shares, size) for which, shares in parts)
+            center, spread = _center_and_spread(found)
+        for j in range(X.shape[1]):
+            column = np.asarray(X[:, j] if rows is None else X[rows, j], dtype=np.float64)
+            wild = gross_errors(column)
+            if wild.any():
+                usual, values = share[~wild] / share[~wild].sum(), column[~wild]
+                size[j] = np.abs(values).max() or 1.0
+                center[j] = usual @ (values / size[j])
+                spread[j] = np.sqrt(usual @ np.square(values / size[j] - center[j]))
         spread[spread <= CONSTANT] = 0.0
         return cls(center * size, spread * size)
 
@@ -82,23 +96,69 @@ def _shares(weights: np.ndarray) -> np.ndarray:
     return usual / usual.sum()
 
 
-def _of_sparse_rows(X: Any, weights: np.ndarray) -> Standard:
+def _values_a_row(X: Any) -> int:
+    """Values of a row that are stored, on average."""
+    return max(1, -(-X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1])
+
+
+def _dense_rows(X: Any, which: Any) -> np.ndarray:
+    return np.asarray(X[which], dtype=np.float64)
+
+
+def _center_and_spread(found: Iterable[Statistics]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation over blocks, added up in their order."""
+    total = functools.reduce(operator.add, found)
+    return total.mean, total.spread
+
+
+def _of_sparse_rows(X: Any, parts: Sequence[tuple[Any, np.ndarray]]) -> Standard:
     """The origin, and the standard deviation of every feature; values that are not stored are zeros."""
-    share = _shares(weights)
-    largest = np.asarray(abs(X).max(axis=0).todense()).ravel().astype(np.float64)
-    relative = sp.csr_array(X.astype(np.float64).multiply(1.0 / np.where(largest > 0, largest, 1.0)))
-    center = relative.T @ share
-    spread = np.sqrt(np.maximum(relative.multiply(relative).T @ share - np.square(center), 0.0))
+    largest = np.zeros(X.shape[1])
+    for which, _ in parts:
+        np.maximum(largest, np.asarray(abs(X[which]).max(axis=0).todense()).ravel(), out=largest)
+    center, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for which, share in parts:
+        relative = sp.csr_array(X[which].astype(np.float64).multiply(1.0 / np.where(largest > 0, largest, 1.0)))
+        center += relative.T @ share
+        squares += relative.multiply(relative).T @ share
+    spread = np.sqrt(np.maximum(squares - np.square(center), 0.0))
     # What cancels leaves the root of the rounding.
     spread[spread <= np.sqrt(CONSTANT)] = 0.0
     return Standard(np.zeros(X.shape[1]), spread * largest)
 
 
 @dataclass(frozen=True)
+class Standardised:
+    """Rows of X by their numbers, that are standardised when they are looked at."""
+
+    X: Any
+    numbers: np.ndarray
+    standard: Standard
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of features."""
+        return len(self.numbers), self.X.shape[1]
+
+    def __getitem__(self, which: Any) -> Any:
+        """Some of the rows; standardised now, where they are few enough to be kept so."""
+        return replace(self, numbers=self.numbers[which]).where_few()
+
+    def where_few(self) -> Any:
+        """The rows themselves, where they are few enough."""
+        return self.values() if len(self.numbers) * _values_a_row(self.X) <= AT_ONCE else self
+
+    def values(self) -> Any:
+        """The standardised rows, dense or sparse as X is."""
+        return self.standard.apply(self.X[self.numbers])
+
+
+@dataclass(frozen=True)
 class Rows:
     """Some standardised rows, their targets of shape (n_targets, n_rows), weights, and counts where those are not one.
 
-    The rows may be sparse; they are made dense where their values are asked for, and so never all of them at once.
+    The rows may be sparse, or many and not standardised yet; they are made dense and standardised where their values
+    are asked for, and so never all of them at once.
     """
 
     given: Any
@@ -128,7 +188,13 @@ class Rows:
     @property
     def Z(self) -> np.ndarray:
         """The rows as a dense array."""
-        return self.given.toarray() if sp.issparse(self.given) else self.given
+        given = self.given.values() if isinstance(self.given, Standardised) else self.given
+        return given.toarray() if sp.issparse(given) else given
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are sparse."""
+        return sp.issparse(self.given.X if isinstance(self.given, Standardised) else self.given)
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -140,78 +206,13 @@ class Rows:
         return Rows(self.given[which], self.y[:, which], self.weights[which], counts)
 
 
-@dataclass(frozen=True)
-class Distinct:
-    """Rows that differ, in an order that does not depend on how they were given.
-
-    A row that was given twice is here once, with the sum of the weights: so what is learned from samples of them is
-    the same for a row of weight 2 and a row that is there twice.
-
-    first    number of the first given row that equals each of them
-    weights  their weights
-    which    of them each given row is, -1 for a row of weight 0
-    """
-
-    first: np.ndarray
-    weights: np.ndarray
-    which: np.ndarray
-
-    @classmethod
-    def of(cls, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Distinct:
-        """Find the rows of (X, y) that differ."""
-        seen = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-        rows = X if len(seen) == X.shape[0] else X[seen]
-        if sp.issparse(X):
-            both = sp.hstack([sp.csr_array(rows, dtype=np.float64), sp.csr_array(y[seen])], format="csr")
-        else:
-            both = np.hstack([np.asarray(rows, dtype=np.float64), y[seen]])
-        which = distinct_numbers(both)
-        first = np.unique(which, return_index=True)[1]
-        everywhere = np.full(X.shape[0], -1)
-        everywhere[seen] = which
-        given = None if weights is None else weights[seen]
-        return cls(seen[first], np.bincount(which, weights=given).astype(np.float64), everywhere)
-
-    def __len__(self) -> int:
-        """How many they are."""
-        return len(self.first)
-
-    def are_enough(self, X: Any) -> bool:
-        """Whether enough of them differ, and in their features, for something to be learned."""
-        if len(self) < FEWEST_ROWS:
-            return False
-        if sp.issparse(X):
-            return bool(distinct_numbers(X[self.first]).any())
-        return bool((X[self.first] != X[self.first[0]]).any())
-
-
 def varies(Z: Any) -> np.ndarray:
     """Which features of standardised rows have other values than 0."""
+    if isinstance(Z, Standardised):
+        return Z.standard.spread > 0
     if sp.issparse(Z):
         return np.bincount(Z.indices[Z.data != 0], minlength=Z.shape[1]) > 0
     return Z.any(axis=0)
-
-
-def distinct_numbers(rows: Any) -> np.ndarray:
-    """Number the rows so that equal ones have the same: 0, 1, ... in an order that is no matter of where they are.
-
-    It is that of their numbers, of which rounding to float32 changes little; of rows that would not be made dense, that
-    of digests.
-    """
-    if sp.issparse(rows) or rows.size > DENSE_UP_TO or rows.shape[1] > MOST_SCALES:
-        entries = sp.csr_array(rows, copy=True)
-        entries.sum_duplicates()
-        entries.eliminate_zeros()
-        indices, bounds = entries.indices.astype(np.int64), zip(entries.indptr[:-1], entries.indptr[1:])
-        keys = [
-            blake2b(indices[i:j].tobytes() + entries.data[i:j].tobytes(), digest_size=16).digest() for i, j in bounds
-        ]
-        return np.unique(np.array(keys), return_inverse=True)[1].reshape(-1)
-    order = np.lexsort(rows.T)
-    is_new = np.concatenate([[True], (rows[order[1:]] != rows[order[:-1]]).any(axis=1)])
-    numbers = np.empty(len(rows), dtype=np.intp)
-    numbers[order] = np.cumsum(is_new) - 1
-    return numbers
 
 
 def without_wild_values(y: np.ndarray) -> np.ndarray:

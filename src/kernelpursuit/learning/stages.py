@@ -13,12 +13,10 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import ALL, LINE_ROWS, EnoughFor, Picked, Task, features_of_a_line, pick
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
 from kernelpursuit.learning.model import ALPHAS, Model
-from kernelpursuit.learning.order import pick_in_order
 from kernelpursuit.learning.plan import (
     ATOMS,
     EVERY_ROW_BELOW,
     KERNEL,
-    ORDER,
     REFINING,
     SCALES_PART,
     SIMPLE,
@@ -31,7 +29,7 @@ from kernelpursuit.learning.plan import (
 from kernelpursuit.learning.process import learn_process, losses_of_process
 from kernelpursuit.learning.refine import Judge, refine
 from kernelpursuit.learning.rivals import IN_DOUBT, STANDARD_ERRORS, is_worth_its_atoms, may_have_a_line
-from kernelpursuit.learning.sample import FEWEST_ROWS, Distinct, Rows, Standard
+from kernelpursuit.learning.sample import Rows, Standard, Standardised
 from kernelpursuit.learning.scales import (
     FIRST_ALPHA,
     Scales,
@@ -49,7 +47,8 @@ from kernelpursuit.learning.starts import (
     start_of_another,
 )
 from kernelpursuit.learning.wide import learn_common_scale
-from kernelpursuit.pursuit import Script, one_blas_thread
+from kernelpursuit.pursuit import one_blas_thread
+from kernelpursuit.rows import FEWEST_ROWS, Distinct
 from kernelpursuit.stopping import StoppingRule
 
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
@@ -85,7 +84,6 @@ class Learned:
     rows       the training row at which each atom is centred, or was before it moved
     held_back  marks the rows that no atom was picked from, or None
     refined    whether atoms were moved
-    script     the steps in which the loop is to pick them, where those are known
     trend      centre and spread of the features of a straight line that is in every model, or None
     simple     why a simple model is kept, in words, or None
     penalty    the penalty that alpha is of
@@ -102,7 +100,6 @@ class Learned:
     rows: np.ndarray
     held_back: np.ndarray | None
     refined: bool
-    script: Script | None = None
     trend: Standard | None = None
     simple: str | None = None
     penalty: str = "ridge"
@@ -153,9 +150,9 @@ def learn(
     is_seen_whole = plan.evidence is not None and len(distinct) <= plan.evidence.n_rows
     shuffled = _generator(0 if is_seen_whole else task.seed, SHUFFLE).permutation(len(distinct))
     order = distinct.first[shuffled]
-    standard = Standard.of(X[distinct.first], distinct.weights)
+    standard = Standard.of(X, distinct.weights, distinct.first)
     rows = Rows(
-        standard.apply(X[order]),
+        Standardised(X, order, standard).where_few(),
         _in_units(y[order].T, task),
         distinct.weights[shuffled],
         None if counts is None else counts[order],
@@ -193,11 +190,7 @@ def learn(
     if not plan.picks_from_all:
         held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
     learned = _undone(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
-    learned = replace(learned, trend=trend, simple=simple)
-    if task.loss is not None:
-        return learned
-    task.watch.part(ORDER)
-    return replace(learned, script=pick_in_order(kernel, picked.model, replace(rows, y=_below_one(y[order].T)), task))
+    return replace(learned, trend=trend, simple=simple)
 
 
 @one_blas_thread()

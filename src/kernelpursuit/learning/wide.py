@@ -14,9 +14,10 @@ from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import ALL, Task
 from kernelpursuit.learning.plan import SCALES_PART
-from kernelpursuit.learning.sample import MOST_SCALES, Distinct, Standard
+from kernelpursuit.learning.sample import MOST_SCALES, Standard
 from kernelpursuit.learning.scales import FIRST_ALPHA
 from kernelpursuit.pursuit import run_pursuit
+from kernelpursuit.rows import Distinct
 
 # Kernels are tried so many times as wide as rows are apart, and penalties of so many times the first.
 WIDTH_FACTORS, PENALTY_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0), (1e-2, 1.0, 1e2)
@@ -51,7 +52,7 @@ def learn_common_scale(
     Atoms are picked on one half of a sample for every width, and the least error on the other half decides; ties go to
     the wider kernel. Cost: 12 runs of the loop, each with a pass over half of the sample for every atom.
     """
-    standard = Standard.of(X[distinct.first], distinct.weights)
+    standard = Standard.of(X, distinct.weights, distinct.first)
     shuffled = np.random.default_rng([task.seed, 0, STREAM]).permutation(len(distinct))
     numbers = shuffled[: int(np.clip(ENTRIES // X.shape[1], LEAST_ROWS, MOST_ROWS))]
     places = distinct.first[numbers]

@@ -11,25 +11,31 @@ import scipy.sparse as sp
 
 from kernelpursuit import _native
 from kernelpursuit._validate import check_flag, check_number
-from kernelpursuit.dictionary import Dictionary, as_dictionary
+from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
 from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.losses import Loss, Squared, as_loss
 from kernelpursuit.penalties import Atoms, Penalty
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import pursue
 from kernelpursuit.pursuit.measure import Measure, classes_of
+from kernelpursuit.pursuit.monitor import Monitor
 from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
-from kernelpursuit.pursuit.recorder import Monitor, Recorder
+from kernelpursuit.pursuit.recorder import Recorder
 from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
+from kernelpursuit.pursuit.streamed import Stream, ended, streamed_path
 from kernelpursuit.pursuit.system import Fit, check_loss, check_system, require_known, start_fit
 from kernelpursuit.pursuit.threads import one_blas_thread
+from kernelpursuit.pursuit.triangular_factor import triangularise
 from kernelpursuit.pursuit.watch import STEPS, Watch
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
+
+# Of the time that a path from blocks of rows takes, what goes to the moments.
+MOMENTS_SHARE = 0.6
 
 
 def pursuit_path(
@@ -208,7 +214,7 @@ def run_pursuit(
     check_loss(settings)
     require_known(rule, settings.update, settings.loss)
     # Products of the BLAS and of the native core alternate only where a loss is refitted, or atoms come in blocks.
-    takes_turns = settings.loss is not None or (extend is not None and extend.in_blocks)
+    takes_turns = settings.loss is not None or settings.by_moments or (extend is not None and extend.in_blocks)
     with one_blas_thread() if takes_turns else nullcontext():
         try:
             return _pursuit(X, y, settings, rule, sample_weight, held_out, counts, judged, watch, extend)
@@ -256,12 +262,13 @@ def _pursuit(
     n_kept, reason = path.check_size(rule.choose(path)), rule.explain(path)
     if isinstance(settings.update, MinRes) and settings.update.refit:
         n_before = path.size[n_kept]
-        path = refitted(path, n_kept, run.fit.engine, problem, run.recorder)
+        assert run.recorder is not None
+        path = refitted(path, n_kept, run.recorder.fit.engine, problem, run.recorder)
         if path.size[n_kept] < n_before:
             left, why = int(path.size[n_kept]), reason.partition(": ")[2]
             reason = f"{count_atoms(left)}, and {n_before - left} dependent ones that the refit left out: {why}"
     with watch.within(share * (1 + (n_folds or 0)), 1.0):
-        changed = run.fit.finish(n_kept)
+        changed = {} if run.recorder is None else run.recorder.fit.finish(n_kept)
     if changed:
         path = replace(path, refits={**path.refits, n_kept: changed})
     limits = problem.limits
@@ -270,7 +277,7 @@ def _pursuit(
     return Pursuit(
         path=problem.number_back(path),
         always=problem.always,
-        measure=run.recorder.measure,
+        measure=run.measure,
         atoms=problem.dictionary.take(path.used).free(),
         dense=not sp.issparse(problem.X),
         limits=limits,
@@ -281,12 +288,15 @@ def _pursuit(
 
 @dataclass
 class _Run:
-    """One run of the loop, and what it worked on; atoms on the path are numbered as in the searched dictionary."""
+    """One run of the loop, and what it worked on; atoms on the path are numbered as in the searched dictionary.
+
+    Where the path comes from blocks of rows, there is no recorder, nor a fit that it would follow.
+    """
 
     path: PursuitPath
     problem: Problem
-    fit: Fit
-    recorder: Recorder
+    measure: Measure
+    recorder: Recorder | None
 
 
 def _run(
@@ -328,6 +338,13 @@ def _run(
     asked_for = max_atoms
     if not settings.update.repeats:
         max_atoms = min(max_atoms, problem.dictionary.n_atoms)
+    end_reason = "" if max_atoms == asked_for else settings.all_picked
+    script = None if extend is None else problem.renumber(extend)
+    if settings.by_moments and max_atoms == problem.dictionary.n_atoms:
+        path, found = _by_moments(problem, settings, rule, n_threads, watch, end_reason)
+        if path is not None:
+            return _Run(path, problem, Measure(None, settings.classes), None)
+        script = script if found is None else found
     fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads, watch)
     path = pursue(
         fit,
@@ -337,19 +354,63 @@ def _run(
         max_atoms=max_atoms,
         target_norm=float(np.linalg.norm(fit.targets)),
         exchange=settings.exchange,
-        replay=None if extend is None else problem.renumber(extend),
+        replay=script,
         watch=watch,
-        end_reason="" if max_atoms == asked_for else settings.all_picked,
+        end_reason=end_reason,
     )
-    return _Run(path, problem, fit, recorder)
+    return _Run(path, problem, recorder.measure, recorder)
+
+
+def _by_moments(
+    problem: Problem, settings: Settings, rule: StoppingRule, n_threads: int, watch: Watch | None, end_reason: str
+) -> tuple[PursuitPath | None, Script | None]:
+    """The path over all atoms from blocks of rows, and the steps that lead there.
+
+    The path is None where a loop over all rows is to take these steps, and the steps are where atoms are dependent.
+
+    Notes
+    -----
+    Scores depend on the rows by inner products alone. With `R'R` the matrix of these and `R'b = D'y`, the k atoms have
+    the same products with each other and with the targets as the columns of R, of k rows each, with b: so the loop sees
+    k rows in place of n, and picks the same atoms.
+    """
+    penalty, _ = resolve_penalty(settings.penalty, settings.alpha, _atoms_of(problem, n_threads))
+    n_atoms = problem.dictionary.n_atoms
+    own = np.zeros(n_atoms) if penalty is None else penalty.diagonal()
+    stream, watch = Stream.of(problem, n_threads), watch or Watch()
+    with watch.within(0.0, MOMENTS_SHARE):
+        factor = triangularise(stream.columns, stream.source, own, n_threads, watch)
+    if factor is None:
+        return None, None
+    n_fixed = stream.columns.n_fixed
+    few = Settings(Precomputed(), n_atoms, settings.seed, penalty=None, n_jobs=settings.n_jobs, intervals=False)
+    atoms = _run(factor.R[n_fixed:, n_fixed:], factor.b[n_fixed:], few, StoppingRule(), None, None).path.atom
+    script = Script.in_blocks_of(atoms)
+    # Who may end a fit between two steps, and what is asked of all rows at each of them, needs a loop over all rows.
+    is_followed = any(hasattr(one, "on_stage") for one in watch.callbacks)
+    asks_more = settings.classes or rule.needs_correlation or rule.needs_coherence or settings.margin is not None
+    if len(atoms) < n_atoms or not stream.pays or is_followed or asks_more:
+        return None, script
+    factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
+    with watch.within(MOMENTS_SHARE, 1.0):
+        path = streamed_path(
+            problem, stream.in_order(atoms), factor, own[atoms], intervals=settings.intervals, watch=watch
+        )
+    if path is None:
+        return None, script
+    norms, last = (factor.target_norm, problem.scale), end_reason or f"max_atoms={n_atoms} reached"
+    return ended(path, rule, watch, max_atoms=n_atoms, norms=norms, last=last), script
+
+
+def _atoms_of(problem: Problem, n_threads: int) -> Atoms:
+    return replace(Atoms.of(problem.dictionary, problem.total_weight, problem.numbers), n_threads=n_threads)
 
 
 def _set_up(
     problem: Problem, settings: Settings, max_atoms: int, budget: int, n_threads: int, watch: Watch | None
 ) -> tuple[Fit, Recorder]:
     """Build what the loop works on."""
-    atoms = replace(Atoms.of(problem.dictionary, problem.total_weight, problem.numbers), n_threads=n_threads)
-    penalty, nugget = resolve_penalty(settings.penalty, settings.alpha, atoms)
+    penalty, nugget = resolve_penalty(settings.penalty, settings.alpha, _atoms_of(problem, n_threads))
     # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
     # between atoms has a share of every direction for every atom.
     n_fixed = problem.intercept + (0 if problem.always is None else problem.always.n_atoms)

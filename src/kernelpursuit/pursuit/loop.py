@@ -58,16 +58,16 @@ def pursue(
         if reason is None:
             if rule.needs_correlation:
                 recorder.note_correlation(selector.best_correlation(), fit.n_steps)
-            reason = _end(fit, path, rule, target_norm)
+            reason = why_end(fit.residual_norm, path, rule, target_norm)
             if reason is None and fit.n_steps >= max_atoms:
                 reason = end_reason or f"max_atoms={max_atoms} reached"
             reason = reason or _step(selector, recorder, exchange, replay)
     return recorder.path(selector, reason)
 
 
-def _end(fit: Fit, path: PursuitPath, rule: StoppingRule, target_norm: float) -> str | None:
+def why_end(residual_norm: float, path: PursuitPath, rule: StoppingRule, target_norm: float) -> str | None:
     """Why the loop should not go on, or None."""
-    if fit.residual_norm <= ZERO_RESIDUAL * target_norm:
+    if residual_norm <= ZERO_RESIDUAL * target_norm:
         return "the residual is zero to rounding"
     if rule.fired(path):
         return f"stop={rule.name!r} fired"

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit.pursuit.models import Factor, Models
-
-# Coverages at which the quantiles of leave-one-out errors are kept; closer where they rise fast.
-LEVELS = np.concatenate([np.linspace(0.0, 0.9, 37), np.linspace(0.905, 0.995, 19), [0.999]])
+from kernelpursuit.pursuit.reducers import LEVELS
 
 # Arrays with one entry for every size, from none on.
 EVERY_SIZE = (

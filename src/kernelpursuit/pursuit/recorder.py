@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 
 from kernelpursuit import _native
-from kernelpursuit.pursuit.basis import grown
 from kernelpursuit.pursuit.coherence import mutual_coherence
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure, temperature
+from kernelpursuit.pursuit.monitor import Monitor
 from kernelpursuit.pursuit.nugget import NuggetShare
-from kernelpursuit.pursuit.path import LEVELS, PursuitPath
+from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import Problem
+from kernelpursuit.pursuit.reducers import LEVELS, calibration_rows, conformal_quantiles
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_error, loo_prediction, one_minus_leverage
 
@@ -23,52 +23,8 @@ COLUMNS = (
     *("loo", "loo_se", "loo_error", "validation", "validation_error", "temperature"),
 )
 PLAIN = Measure()
-# Rows whose errors, left out, stand for all where the quantiles of those are recorded.
-CALIBRATING = 2000
 # Of more scores than this, the temperature is taken anew only when the model has grown by a tenth.
 FEW_SCORES = 20_000
-
-
-class Monitor:
-    """Follows the error on held-out rows, where it keeps the values of every atom that was picked."""
-
-    def __init__(self, problem: Problem, measure: Measure, n_threads: int | None = None):
-        assert problem.held_out is not None
-        X, targets, weights = problem.held_out
-        self.dictionary = problem.dictionary
-        self.measure = measure
-        self.rows = problem.dictionary.rows(X)
-        self.fixed = problem.fixed_values(X)
-        self.targets = targets * problem.scale
-        self.weights = weights / weights.sum()
-        self.limits = None if problem.limits is None else (problem.limits * problem.scale)[:, None]
-        self.values = np.empty((0, X.shape[0]))
-        self.n_seen = 0
-        self.n_threads = n_threads
-
-    def again(self) -> Monitor:
-        """Return one for another fit, on the same rows."""
-        fresh = copy.copy(self)
-        fresh.values, fresh.n_seen = self.values[:0], 0
-        return fresh
-
-    def follow(self, fit: Fit) -> dict[str, float]:
-        """Return the mean loss of the fit as it is, and for classes the part of the rows in a wrong one."""
-        used = fit.used
-        self.values = grown(self.values, len(used))
-        if len(used) > self.n_seen:
-            new = self.dictionary.block(self.rows, used[self.n_seen :], n_threads=self.n_threads)
-            self.values[self.n_seen : len(used)] = new
-            self.n_seen = len(used)
-        weights = fit.weights()
-        places = [fit.places[atom] for atom in fit.atoms]
-        scores = weights[: fit.n_fixed].T @ self.fixed + weights[fit.n_fixed :].T @ self.values[places]
-        if self.limits is not None:
-            scores = np.clip(scores, -self.limits, self.limits)
-        errors = {"validation": float(self.measure.losses(self.targets, scores) @ self.weights)}
-        if self.measure.classes:
-            errors["validation_error"] = float(self.measure.wrong(self.targets, scores) @ self.weights)
-        return errors
 
 
 class Recorder:
@@ -122,9 +78,7 @@ class Recorder:
         self._nugget = NuggetShare(fit) if fit.engine.nugget else None
         self._column_residual = None if self._nugget is None else np.empty_like(self._target_residual)
         self._coherence: float | None = None
-        # Of rows that atoms were picked from, errors are too small; where others were held back, those alone calibrate.
-        rows = np.arange(len(weights)) if problem.judged is None else np.flatnonzero(problem.judged)
-        self._calibrating = rows[np.linspace(0, len(rows) - 1, min(CALIBRATING, len(rows))).astype(np.intp)]
+        self._calibrating = calibration_rows(len(weights), problem.judged)
         self._intervals = intervals and fit.leverage is not None and measure.loss is None
         self._quantiles = np.full((max_steps + 1, len(LEVELS), fit.n_targets), np.nan)
 
@@ -242,23 +196,13 @@ class Recorder:
         return float(left.min()), loo, float(spread)
 
     def _quantiles_of_errors(self, leverage: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
-        """Quantiles of the absolute errors of rows, each left out, shape (n_levels, n_targets).
-
-        As in conformal prediction, the row that is to be predicted counts as one more, with an error above all others.
-        """
-        rows, weights = self._calibrating, self.fit.sample_weights[self._calibrating]
+        """Quantiles of the absolute leave-one-out errors of the calibration rows, shape (n_levels, n_targets)."""
+        rows = self._calibrating
         errors = loo_error(self.fit.residual[:, rows], one_minus_leverage(leverage[rows], self._observations[rows]))
         if shift is not None:
             errors = errors + shift[:, rows]
         errors = np.abs(errors) / (np.sqrt(self.fit.engine.weights[rows]) * self.scale)
-        order = np.argsort(errors, axis=1)
-        out = np.empty((len(LEVELS), len(errors)))
-        for target, (error, ascending) in enumerate(zip(errors, order)):
-            # Of weights below one, which are no counts, one more row has the weight of the others.
-            reached = np.cumsum(weights[ascending]) / (weights.sum() + min(1.0, weights.mean()))
-            place = np.minimum(np.searchsorted(reached, LEVELS), len(rows) - 1)
-            out[:, target] = error[ascending[place]]
-        return out
+        return conformal_quantiles(errors, self.fit.sample_weights[rows])
 
     def path(self, selector: Selector, end_reason: str = "") -> PursuitPath:
         """Return the path so far; its arrays are views while the loop runs."""

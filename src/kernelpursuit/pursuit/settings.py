@@ -22,7 +22,8 @@ class Settings:
     for the squared one; `classes` says that targets are codes of classes, `intervals` that the path should know how far
     rows, left out, are from their predictions; `units` are those in which several targets are fitted, so that none
     counts for more than another; `all_picked` is what the path says where no atom is left; `margin` is the fraction of
-    their range by which predictions may leave that of the targets, those of rows that are left out too, or None.
+    their range by which predictions may leave that of the targets, those of rows that are left out too, or None;
+    `by_moments` says that all atoms will be picked, so that their order, and mostly the path, may come from moments.
     """
 
     dictionary: Dictionary
@@ -46,3 +47,4 @@ class Settings:
     units: np.ndarray | None = None
     all_picked: str = ALL_PICKED
     margin: float | None = None
+    by_moments: bool = False

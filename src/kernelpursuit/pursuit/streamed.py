@@ -1,0 +1,213 @@
+"""The path of models over all rows, from blocks of them: where every atom is picked, in an order that is known.
+
+The loop needs the rows to choose an atom, and for what is recorded of each size. The first is a matter of inner
+products alone, and the second of sums over rows: so one pass over blocks gives the moments, the loop runs on as many
+rows as there are atoms, and a second pass gives residuals, leverages and every criterion of every size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kernelpursuit.pursuit.basis import DEPENDENT
+from kernelpursuit.pursuit.loop import why_end
+from kernelpursuit.pursuit.models import Factor, Factored
+from kernelpursuit.pursuit.moments import ModelColumns, over_blocks
+from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.problem import Problem
+from kernelpursuit.pursuit.reducers import (
+    Freedom,
+    LeaveOneOutError,
+    LeaveOneOutQuantiles,
+    Reducer,
+    Residuals,
+    Sizes,
+    ValidationError,
+    calibration_rows,
+)
+from kernelpursuit.pursuit.triangular_factor import TriangularFactor
+from kernelpursuit.pursuit.watch import Watch
+from kernelpursuit.rows import ArraySource, RowBlock, RowSource, block_size
+from kernelpursuit.stopping import StoppingRule
+
+# What is made of a block in the second pass takes some times as much as its directions: so blocks are smaller.
+BLOCK_BYTES = 8 * 2**20
+# Atoms of which less is new are left to the loop over all rows, which may find them dependent.
+BARELY_NEW = 10 * DEPENDENT
+# The basis of fewer rows for each column than this is small, and the loop over it exact.
+ROWS_A_COLUMN = 16
+# What a path has of every size.
+BY_SIZE = (
+    *("size", "cost", "residual_norm", "dof", "loo", "loo_se", "rcond", "correlation"),
+    *("validation", "target_residual", "loo_quantiles"),
+)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A problem as blocks of rows, and the columns of its models."""
+
+    source: RowSource
+    columns: ModelColumns
+    n_threads: int | None
+
+    @classmethod
+    def of(cls, problem: Problem, n_threads: int | None) -> Stream:
+        """The training rows of a problem, and all of its atoms."""
+        source = ArraySource(problem.X, problem.targets.T, problem.weights, problem.counts)
+        atoms = np.arange(problem.dictionary.n_atoms)
+        return cls(source, ModelColumns(problem.dictionary, atoms, problem.always, problem.intercept), n_threads)
+
+    def in_order(self, atoms: np.ndarray) -> Stream:
+        """The same with atoms in another order."""
+        return replace(self, columns=replace(self.columns, atoms=atoms))
+
+    @property
+    def pays(self) -> bool:
+        """Whether blocks cost less than a basis with a row for each column."""
+        return self.source.n_rows >= ROWS_A_COLUMN * len(self.columns)
+
+    def reduce(self, factor: TriangularFactor, reducers: list[Reducer], watch: Watch | None) -> dict[str, np.ndarray]:
+        """The columns of a path that reducers make of all rows, whatever their blocks are."""
+        directions, n_fixed = self.columns.orthonormal(factor.R), self.columns.n_fixed
+
+        def of_block(block: RowBlock) -> list[Reducer]:
+            sizes = Sizes.of(block, directions.values(block.X), factor.b, n_fixed)
+            return [reducer.of_block(sizes) for reducer in reducers]
+
+        blocks = self.source.blocks(block_size(len(self.columns), BLOCK_BYTES))
+        for block, found in over_blocks(blocks, of_block, self.n_threads):
+            reducers = [reducer + one for reducer, one in zip(reducers, found)]
+            if watch is not None:
+                watch.tell(block.stop / self.source.n_rows)
+        return {name: values for reducer in reducers for name, values in reducer.result().items()}
+
+
+def streamed_path(
+    problem: Problem,
+    stream: Stream,
+    factor: TriangularFactor,
+    penalties: np.ndarray,
+    *,
+    intervals: bool,
+    watch: Watch | None = None,
+) -> PursuitPath | None:
+    """The path on which the atoms of a stream are picked in their order; None where too little of one is new.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is fitted, under the squared loss.
+    stream : Stream
+        Its rows, and its atoms in the order in which they are picked.
+    factor : TriangularFactor
+        R and b of these columns over all rows.
+    penalties : array of shape (n_atoms,)
+        The diagonal of the penalty, of atoms in their order.
+    intervals : bool
+        Whether to record the quantiles of leave-one-out errors.
+
+    Notes
+    -----
+    Time: `n k²` multiplications, and O(n k) for all criteria. Memory: some blocks for each thread.
+    """
+    n_fixed, atoms, scale = stream.columns.n_fixed, stream.columns.atoms, problem.scale
+    if factor.new_parts.min() <= BARELY_NEW:
+        return None
+    reducers: list[Reducer] = [Residuals(), Freedom(), LeaveOneOutError()]
+    if intervals:
+        reducers.append(LeaveOneOutQuantiles(calibration_rows(stream.source.n_rows, problem.judged)))
+    found = stream.reduce(factor, reducers, watch)
+    squares, cost = scale**2, np.square(found["residual_norm"]) + _penalised(factor, n_fixed, penalties)
+    quantiles = found.get("loo_quantiles")
+    if quantiles is not None:
+        quantiles[~np.isfinite(found["loo"])] = np.inf
+    n_sizes = len(atoms) + 1
+    missing = np.full(n_sizes, np.nan)
+    return PursuitPath(
+        atom=atoms,
+        size=np.arange(n_sizes),
+        cost=cost / squares,
+        residual_norm=found["residual_norm"] / scale,
+        dof=found["dof"],
+        loo=found["loo"] / squares,
+        loo_se=found["loo_se"] / squares,
+        rcond=np.append(np.nan, _reciprocal_condition(factor.new_parts[n_fixed:])),
+        correlation=missing,
+        used=atoms,
+        models=Factored(Factor(np.arange(len(atoms)), factor.R, factor.b / scale), n_fixed),
+        n_fixed=n_fixed,
+        n_targets=factor.b.shape[1],
+        total_weight=factor.total_weight,
+        n_units=_n_units(problem),
+        target_residual=found["target_residual"] / squares,
+        loo_quantiles=None if quantiles is None else quantiles / scale,
+        validation=_validation(problem, stream, factor),
+        **problem.facts(),
+    )
+
+
+def ended(
+    path: PursuitPath, rule: StoppingRule, watch: Watch | None, *, max_atoms: int, norms: tuple[float, float], last: str
+) -> PursuitPath:
+    """The path up to where the loop would have ended on its way.
+
+    `norms` are those of the targets and of the unit in which they are, `last` what is said where all atoms are picked.
+    """
+    target_norm, scale = norms
+    for k in range(path.n_steps + 1):
+        running = _up_to(path, k, "running")
+        reason = watch.step(running, max_atoms) if k and watch is not None else None
+        reason = reason or why_end(float(path.residual_norm[k]) * scale, running, rule, target_norm)
+        if reason is None and k == path.n_steps:
+            reason = last
+        if reason is not None:
+            return _up_to(path, k, reason)
+    raise AssertionError("the last size ends the path")
+
+
+def _up_to(path: PursuitPath, k: int, reason: str) -> PursuitPath:
+    """The path of the first k steps."""
+    assert isinstance(path.models, Factored)
+    sizes: dict[str, Any] = {name: values[: k + 1] for name in BY_SIZE if (values := getattr(path, name)) is not None}
+    models = Factored(path.models.factor(k), path.n_fixed)
+    return replace(path, atom=path.atom[:k], used=path.used[:k], models=models, end_reason=reason, **sizes)
+
+
+def _penalised(factor: TriangularFactor, n_fixed: int, penalties: np.ndarray) -> np.ndarray:
+    """`w' L w` of the models of every size, for a diagonal penalty: coordinates of the directions in it add up."""
+    T = np.zeros((len(factor.R), len(penalties)))
+    T[:] = np.sqrt(penalties) * np.linalg.inv(factor.R).T[:, n_fixed:] if len(factor.R) else T
+    out = np.zeros(len(factor.R) - n_fixed + 1)
+    for along in factor.b.T:
+        coordinates = np.cumsum(along[:, None] * T, axis=0)[max(n_fixed - 1, 0) :]
+        out[len(out) - len(coordinates) :] += np.einsum("ij,ij->i", coordinates, coordinates)
+    return out
+
+
+def _reciprocal_condition(new: np.ndarray) -> np.ndarray:
+    """That of the basis and the next atom, of whose squared length the part `new` is new; see `PursuitPath.rcond`."""
+    new = np.minimum(new, 1.0)
+    return np.sqrt(new) / (1.0 + np.sqrt(1.0 - new))
+
+
+def _n_units(problem: Problem) -> float:
+    """Number of rows, those of a weight above one counted by it."""
+    if problem.counts is not None:
+        return float(problem.counts.sum())
+    return float(problem.targets.shape[1] if problem.weights is None else np.maximum(problem.weights, 1.0).sum())
+
+
+def _validation(problem: Problem, stream: Stream, factor: TriangularFactor) -> np.ndarray | None:
+    """The error of every size on validation rows, where there are some."""
+    if problem.held_out is None:
+        return None
+    X, targets, weights = problem.held_out
+    counted = np.flatnonzero(weights)
+    held_out = ArraySource(X[counted], problem.scale * targets.T[counted], weights[counted])
+    limits = None if problem.limits is None else problem.limits * problem.scale
+    found = replace(stream, source=held_out).reduce(factor, [ValidationError(limits)], None)
+    return found["validation"] / problem.scale**2

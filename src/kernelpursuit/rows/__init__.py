@@ -1,0 +1,22 @@
+"""Rows of data, a block at a time: where they come from, what a pass over them tells, and which of them differ.
+
+source      blocks of rows, as often as asked, from arrays, sparse matrices and memory maps
+statistics  counts, means, spreads and ranges that add up over blocks
+distinct    which rows differ, in a few bytes for each
+"""
+
+from kernelpursuit.rows.distinct import FEWEST_ROWS, Distinct, distinct_numbers
+from kernelpursuit.rows.source import ArraySource, RowBlock, RowSource, block_size, slices
+from kernelpursuit.rows.statistics import Statistics
+
+__all__ = [
+    "FEWEST_ROWS",
+    "ArraySource",
+    "Distinct",
+    "RowBlock",
+    "RowSource",
+    "Statistics",
+    "block_size",
+    "distinct_numbers",
+    "slices",
+]
