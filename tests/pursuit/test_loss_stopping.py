@@ -244,7 +244,7 @@ def test_refused(settings, names, cure):
             fit()
         assert cure in str(error.value)
         assert_one_sentence(error)
-    assert vars(model)["path_"] is before["path_"]
+    assert vars(model)["model_"] is before["model_"]
     assert set(vars(model)) == set(before)
 
 

@@ -92,7 +92,7 @@ class TestFactor:
         X, y = rng.normal(size=(400, 2)), rng.normal(size=(400, 2))
         weights, penalties = rng.uniform(0.3, 3, size=400) if weighted else None, np.full(12, 1e-7)
         columns = columns_of(X, 12, always=Functions(lambda X: X[:, 0]).resolve(X), gamma=gamma)
-        found = triangularise(columns, ArraySource(X, y, weights), penalties, 1)
+        found = triangularise(columns, ArraySource(X, y, weights), penalties, n_threads=1)
         root = np.ones(400) if weights is None else np.sqrt(weights)
         lifted = np.zeros((len(columns), 12))
         lifted[columns.n_fixed :] = np.diag(np.sqrt(penalties))
@@ -110,9 +110,9 @@ class TestFactor:
         X, y = rng.normal(size=(90, 2)), rng.normal(size=90)
         columns, penalties = columns_of(X), np.full(8, 0.1)
         order = np.array([5, 2, 7, 0, 1, 3, 6, 4])
-        found = triangularise(columns, ArraySource(X, y), penalties, 1).reordered(np.append(0, 1 + order))
+        found = triangularise(columns, ArraySource(X, y), penalties, n_threads=1).reordered(np.append(0, 1 + order))
         other = ModelColumns(columns.dictionary, order, None, True)
-        again = triangularise(other, ArraySource(X, y), penalties, 1)
+        again = triangularise(other, ArraySource(X, y), penalties, n_threads=1)
         np.testing.assert_allclose(found.R, again.R, atol=1e-10)
         np.testing.assert_allclose(found.b, again.b, atol=1e-10)
 
@@ -120,5 +120,5 @@ class TestFactor:
         X = rng.normal(size=(90, 2))
         atoms = KernelAtoms(RBF(gamma=0.5), centers=X[[3, 4, 3]]).resolve(X)
         columns = ModelColumns(atoms, np.arange(3), None, False)
-        found = triangularise(columns, ArraySource(X, rng.normal(size=90)), np.zeros(3), 1)
+        found = triangularise(columns, ArraySource(X, rng.normal(size=90)), np.zeros(3), n_threads=1)
         assert found is None or found.new_parts.min() < 1e-13

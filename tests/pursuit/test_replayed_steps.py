@@ -3,14 +3,15 @@
 import numpy as np
 
 from kernelpursuit.dictionary import Precomputed
-from kernelpursuit.pursuit import Script, Settings, run_pursuit
+from kernelpursuit.pursuit import LoopSpec, Replay, TrainingRows, run_pursuit
 from kernelpursuit.stopping import as_rule
 
 
 class TestScripts:
     def run(self, columns, y, atoms, **options):
-        settings = Settings(Precomputed(), columns.shape[1], 0, penalty=None, fit_intercept=True, n_jobs=1)
-        return run_pursuit(columns, y[:, None], settings, as_rule("max"), extend=Script.in_blocks_of(atoms), **options)
+        spec = LoopSpec(Precomputed(), columns.shape[1], 0, as_rule("max"), penalty=None, fit_intercept=True, n_jobs=1)
+        rows = TrainingRows(columns, y[:, None])
+        return run_pursuit(rows, spec, replay=Replay.in_blocks_of(atoms), **options)
 
     def test_blocks_give_the_path_of_single_steps(self, rng):
         columns, y, atoms = (
@@ -19,9 +20,9 @@ class TestScripts:
             np.array([7, 2, 9, 0, 11, 3, 5, 1, 4, 6, 8, 10]),
         )
         found = self.run(columns, y, atoms).path
-        settings = Settings(Precomputed(), 12, 0, penalty=None, fit_intercept=True, n_jobs=1)
-        script = Script(atoms, np.full(12, np.nan))
-        alone = run_pursuit(columns, y[:, None], settings, as_rule("max"), extend=script).path
+        spec = LoopSpec(Precomputed(), 12, 0, as_rule("max"), penalty=None, fit_intercept=True, n_jobs=1)
+        replay = Replay(atoms, np.full(12, np.nan))
+        alone = run_pursuit(TrainingRows(columns, y[:, None]), spec, replay=replay).path
         np.testing.assert_array_equal(found.atom, atoms)
         for name in ("cost", "residual_norm", "dof", "loo", "loo_se"):
             np.testing.assert_allclose(getattr(found, name), getattr(alone, name), rtol=1e-10, atol=1e-12)

@@ -8,7 +8,7 @@ from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.callbacks import Callback
 from kernelpursuit.dictionary import Always, KernelAtoms, LinearTrend
 from kernelpursuit.kernels import Matern32
-from kernelpursuit.pursuit import Settings, api, problem, run_pursuit, streamed
+from kernelpursuit.pursuit import LoopSpec, TrainingRows, problem, run, run_pursuit, streamed
 from kernelpursuit.rows import source
 from kernelpursuit.stopping import as_rule
 
@@ -35,7 +35,7 @@ def count_streams(monkeypatch):
         found.append(streamed.streamed_path(*args, **options))
         return found[-1]
 
-    monkeypatch.setattr(api, "streamed_path", spy)
+    monkeypatch.setattr(run, "streamed_path", spy)
     return found
 
 
@@ -47,16 +47,14 @@ def both_ways(
     factors = np.linspace(0.5, 2.0, len(centers)) if factors is None else factors
     atoms = KernelAtoms(Matern32(gamma=gamma), centers=centers, factors=factors)
     dictionary = atoms + Always(LinearTrend()) if line else atoms
-    options = {name: settings.pop(name) for name in ("counts", "judged", "held_out", "callback") if name in settings}
+    callback = settings.pop("callback", None)
+    options = {name: settings.pop(name) for name in ("counts", "calibrates", "validation") if name in settings}
     given = {"fit_intercept": True, "n_jobs": 1, "alpha": alpha, **settings}
     return [
         run_pursuit(
-            X,
-            y,
-            Settings(dictionary, len(centers), 0, by_moments=by_moments, **given),
-            as_rule(rule),
-            weights,
-            **options,
+            TrainingRows(X, y, weights, **options),
+            LoopSpec(dictionary, len(centers), 0, as_rule(rule), by_moments=by_moments, **given),
+            callback=callback,
         )
         for by_moments in (True, False)
     ]
@@ -101,7 +99,7 @@ class TestPath:
         X, y = rows(rng)
         counts = rng.integers(1, 4, size=N_ROWS).astype(float)
         weights, judged = counts * rng.uniform(0.5, 2.0, size=N_ROWS), rng.uniform(size=N_ROWS) < 0.2
-        assert_same(*both_ways(X, y, weights=weights, counts=counts, judged=judged))
+        assert_same(*both_ways(X, y, weights=weights, counts=counts, calibrates=judged))
         assert len(count_streams) == 1
 
     @pytest.mark.parametrize("truncate", [None, 20.0])

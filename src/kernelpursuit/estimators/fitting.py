@@ -20,7 +20,8 @@ from kernelpursuit.model.fitted import Origin
 from kernelpursuit.model.outside import MARGIN, Outside, widened_range
 from kernelpursuit.pursuit import (
     ALL_ROWS,
-    Script,
+    Replay,
+    TrainingRows,
     Watch,
     check_held_out,
     one_blas_thread,
@@ -94,14 +95,14 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     """Fit the model that an estimator's parameters describe; `last` is the state of an earlier fit, or None."""
     given = fitted_with(estimator, data)
     asked_for = {"max_atoms": estimator.max_atoms, "all": not is_word(estimator.stop, "auto")}
-    seed, before, extend = check_seed(estimator.random_state), None, None
+    seed, before, replay = check_seed(estimator.random_state), None, None
     if estimator.warm_start and last is not None and last.model is not None and same_settings(last.given, given):
         seed = last.seed
         # Atoms that were learned are as many as were asked for, and widths were tried with as many; other atoms are
         # picked one after the other.
         is_for_as_many = last.resolved.candidates_are_learned or last.resolved.is_suited
         if not is_for_as_many or same_settings(last.asked_for, asked_for):
-            before, extend = last.resolved, Script.of(last.model.path)
+            before, replay = last.resolved, Replay.of(last.model.path)
     if data.held_out is not None:
         check_held_out(data.held_out, data.X.shape[1], data.y.shape[1])
     spec = make_spec(estimator, data, seed)
@@ -110,31 +111,28 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     if watch.current != ALL_ROWS:
         watch.part(ALL_ROWS)
     learned, loss = resolved.learned, spec.loop.loss
-    settings = replace(
+    loop = replace(
         resolved.loop,
         units=seen.units,
         all_picked=ALL_LEARNED if resolved.candidates_are_learned else ALL_PICKED,
         margin=MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
         by_moments=resolved.candidates_are_learned and loss is None,
     )
-    outcome = run_pursuit(
+    rows = TrainingRows(
         seen.X,
         seen.y,
-        settings,
-        resolved.rule,
         seen.weights,
-        held_out=data.held_out,
-        counts=seen.counts,
-        judged=None if learned is None else learned.held_back,
-        callback=watch,
-        extend=extend,
+        seen.counts,
+        calibrates=None if learned is None else learned.held_back,
+        validation=data.held_out,
     )
+    outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
     numbers = outcome.path.used
     if resolved.candidates_are_learned:
         assert learned is not None
         numbers = learned.rows[numbers]
-    for rows in (seen.rows, data.numbers):
-        numbers = numbers if rows is None else rows[numbers]
+    for given_numbers in (seen.rows, data.numbers):
+        numbers = numbers if given_numbers is None else given_numbers[numbers]
     model = FittedModel(
         path=outcome.path,
         n_steps=outcome.n_kept,

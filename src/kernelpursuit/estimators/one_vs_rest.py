@@ -61,7 +61,7 @@ def _parameters(estimator: Any, resolved: Resolved) -> dict[str, Any]:
         "gamma": resolved.loop.gamma,
         "alpha": resolved.loop.alpha,
         "max_atoms": resolved.loop.max_atoms,
-        "stop": resolved.rule,
+        "stop": resolved.loop.rule,
         "refine": False,
         "trend": None,
         "outside": "return" if returns else "free",

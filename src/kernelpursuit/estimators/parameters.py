@@ -16,7 +16,7 @@ from kernelpursuit.losses import BY_NAME as LOSSES
 from kernelpursuit.losses import Loss
 from kernelpursuit.model.outside import OPTIONS
 from kernelpursuit.penalties import check_penalty
-from kernelpursuit.pursuit import Settings, as_fitted_loss, resolve_threads
+from kernelpursuit.pursuit import LoopSpec, as_fitted_loss, resolve_threads
 from kernelpursuit.pursuit.problem import check_truncate
 from kernelpursuit.pursuit.selection import check_candidates
 from kernelpursuit.pursuit.system import check_choices, check_loss, require_known
@@ -49,7 +49,8 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
         check_seed(estimator.random_state)
     update = as_update(estimator.update)
     fitted_loss = as_fitted_loss(loss, update)
-    settings = Settings(
+    spec = LoopSpec(
+        rule=chosen_rule(estimator.stop),
         dictionary=Precomputed(),
         max_atoms=1,
         seed=0,
@@ -61,10 +62,9 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
         loss=fitted_loss,
         classes=classes,
     )
-    check_loss(settings)
-    rule = chosen_rule(estimator.stop)
-    require_known(rule, update, fitted_loss)
-    check_choices(settings, rule)
+    check_loss(spec)
+    require_known(spec.rule, update, fitted_loss)
+    check_choices(spec)
 
 
 def _check_words(estimator: Any) -> None:

@@ -27,8 +27,7 @@ from kernelpursuit.learning import (
 )
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import OLS, Nugget, Ridge, as_penalty
-from kernelpursuit.pursuit import Settings, Watch, held_out_rows
-from kernelpursuit.stopping import StoppingRule
+from kernelpursuit.pursuit import LoopSpec, Watch, held_out_rows
 
 
 @dataclass(frozen=True)
@@ -36,15 +35,13 @@ class Resolved:
     """The loop as it will run, and what was learned for it.
 
     loop       what the loop is told
-    rule       its stopping rule
     learned    what was learned, where atoms or their places were; else None
     scales     of the features, where any were learned
     is_suited  whether width and penalty were tried with the loop as it was set, so that with another largest number of
                atoms they may be others
     """
 
-    loop: Settings
-    rule: StoppingRule
+    loop: LoopSpec
     learned: Learned | None = None
     scales: np.ndarray | None = None
     is_suited: bool = False
@@ -85,14 +82,15 @@ def resolve(spec: FitSpec, seen: Observations, watch: Watch, before: Resolved | 
         alpha=spec.loop.alpha if learned is None or spec.alpha is not None else learned.alpha,
         max_atoms=_most_atoms(spec, is_learned=says_all),
         candidates=_candidates(spec, learned),
+        rule=spec.rule_for(learned),
     )
     scales = None if learned is None else learned.scales
-    return Resolved(loop, spec.rule_for(learned), learned, scales)
+    return Resolved(loop, learned, scales)
 
 
 def learning_rows(spec: FitSpec, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
     """Weights for learning: nothing of the rows that a rule holds out, which must not see them either."""
-    fraction = spec.rule.validation_fraction()
+    fraction = spec.loop.rule.validation_fraction()
     if fraction is None:
         return weights
     given = np.ones(len(y)) if weights is None else weights
@@ -197,8 +195,8 @@ def _say(spec: FitSpec, words: str) -> None:
 def _resolve_system(spec: FitSpec, seen: Observations, watch: Watch, before: Resolved | None) -> Resolved:
     """Learn scales and penalty for a system of the papers, and try them with its own loop."""
     if before is not None:
-        loop = replace(before.loop, max_atoms=_most_atoms(spec, is_learned=False))
-        return replace(before, loop=loop, rule=spec.rule_for(None))
+        most = _most_atoms(spec, is_learned=False)
+        return replace(before, loop=replace(before.loop, max_atoms=most, rule=spec.loop.rule))
     loop, scales, y = spec.loop, None, seen.standardised
     weights = _learning_weights(spec, seen)
     learned = _learn_for_system(spec, seen, watch, weights)
@@ -209,7 +207,6 @@ def _resolve_system(spec: FitSpec, seen: Observations, watch: Watch, before: Res
         loop = replace(loop, penalty=_penalty(spec, learned))
         trial = Trial(
             loop,
-            spec.rule_for(None),
             lambda kernel: spec.with_trend(KernelAtoms(kernel)),
             rows,
             one_by_one=spec.one_by_one,
@@ -221,7 +218,7 @@ def _resolve_system(spec: FitSpec, seen: Observations, watch: Watch, before: Res
         scales = common if suited.factor is None else learned.scales * suited.factor
         loop = replace(loop, dictionary=KernelAtoms(suited.kernel), alpha=suited.alpha)
     loop = replace(loop, dictionary=spec.with_trend(loop.dictionary))
-    return Resolved(loop, spec.rule_for(None), scales=scales, is_suited=True)
+    return Resolved(loop, scales=scales, is_suited=True)
 
 
 def _learn_for_system(spec: FitSpec, seen: Observations, watch: Watch, weights: np.ndarray | None) -> Learned | None:

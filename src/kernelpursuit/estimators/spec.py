@@ -10,7 +10,7 @@ from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTren
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52
 from kernelpursuit.learning import is_wide
 from kernelpursuit.penalties import Ridge, as_penalty
-from kernelpursuit.pursuit import Settings, as_fitted_loss
+from kernelpursuit.pursuit import LoopSpec, as_fitted_loss
 from kernelpursuit.pursuit.folds import check_folds
 from kernelpursuit.pursuit.selection import resolve_candidates
 from kernelpursuit.pursuit.system import check_candidates_of, check_loss_shape
@@ -30,7 +30,6 @@ class FitSpec:
     """What an estimator's parameters say of a fit, resolved as far as no row has to be looked at.
 
     loop          what the loop is told where nothing is learned; what is learned takes the place of some of it
-    rule          the stopping rule, likewise
     kernels       to choose from where scales are learned
     gamma         the inverse widths of the features; None where they are to be learned
     alpha         the strength of the penalty, where it is given; else None
@@ -45,8 +44,7 @@ class FitSpec:
     one_by_one    whether each target has a path of its own
     """
 
-    loop: Settings
-    rule: StoppingRule
+    loop: LoopSpec
     kernels: tuple[Kernel, ...]
     gamma: Any
     alpha: float | None
@@ -81,7 +79,7 @@ class FitSpec:
 
     def rule_for(self, learned: Any) -> StoppingRule:
         """The rule after something was learned, or nothing (None)."""
-        return self.rule if not self.stops_by_auto else self.auto_rule(learned)
+        return self.loop.rule if not self.stops_by_auto else self.auto_rule(learned)
 
     def auto_rule(self, learned: Any) -> StoppingRule:
         """The rule that "auto" stands for, after something was learned, or nothing (None)."""
@@ -131,9 +129,9 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
     trend = check_trend(estimator.trend)
     if isinstance(given, Precomputed):
         _check_precomputed(estimator, trend)
-    rule = chosen_rule(estimator.stop)
     spec = FitSpec(
-        loop=Settings(
+        loop=LoopSpec(
+            rule=chosen_rule(estimator.stop),
             dictionary=given,
             gamma="scale" if learns_gamma else estimator.gamma,
             max_atoms=MOST_PICKED if is_word(estimator.max_atoms, "auto") else estimator.max_atoms,
@@ -152,7 +150,6 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
             loss=loss,
             classes=data.has_codes,
         ),
-        rule=rule,
         kernels=kernels or (),
         gamma=None if learns_gamma else estimator.gamma,
         alpha=None if is_word(estimator.alpha, "auto") else estimator.alpha,
@@ -174,8 +171,8 @@ def _check_data(spec: FitSpec, data: Any) -> None:
     """Refuse what does not go with these rows, though it would be found out only after something was learned."""
     searched, _ = split(spec.loop.dictionary)
     _, n_looked_at = resolve_candidates(spec.loop.candidates, searched.count(data.X), spec.loop.seed)
-    check_candidates_of(spec.loop, spec.rule, n_looked_at)
-    n_folds = spec.rule.n_folds()
+    check_candidates_of(spec.loop, n_looked_at)
+    n_folds = spec.loop.rule.n_folds()
     if n_folds is not None:
         check_folds(n_folds, data.weights, data.X.shape[0])
     if spec.loop.loss is not None:

@@ -15,7 +15,7 @@ from kernelpursuit.learning.leave_one_out import Observed, Target
 from kernelpursuit.learning.model import ALPHAS, Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
-from kernelpursuit.pursuit import Settings, Watch, resolve_threads, run_pursuit
+from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, resolve_threads, run_pursuit
 from kernelpursuit.stopping import Loo, Max, StoppingRule
 
 # Rounds of reweighting after atoms have moved; penalty of a line, for each unit of weight.
@@ -87,9 +87,9 @@ class Task:
         """Threads of the native core, and of large products."""
         return resolve_threads(self.n_jobs)
 
-    def settings(self, dictionary: Dictionary, max_atoms: int, alpha: float) -> Settings:
+    def loop(self, dictionary: Dictionary, max_atoms: int, alpha: float) -> LoopSpec:
         """What a loop over a sample is told."""
-        return Settings(
+        return LoopSpec(
             dictionary=dictionary,
             max_atoms=max_atoms,
             seed=self.seed,
@@ -204,11 +204,12 @@ def pick(
         spread = np.zeros_like(scales)
         spread[line] = scales[line]
         parts.append(Always(LinearTrend(np.zeros_like(scales), spread)))
-    settings = task.settings(sum(parts[1:], start=parts[0]), max_atoms, model.alpha)
+    spec = task.loop(sum(parts[1:], start=parts[0]), max_atoms, model.alpha)
     weights = None if (rows.weights == 1).all() else rows.weights
     counts = None if weights is None else rows.units
     y = np.ascontiguousarray(rows.y.T)
-    found = run_pursuit(scaled, y, settings, rule, weights, counts=counts, callback=task.watch)
+    sample = TrainingRows(scaled, y, weights, counts)
+    found = run_pursuit(sample, replace(spec, rule=rule), callback=task.watch)
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)
     places = atoms % n

@@ -16,8 +16,8 @@ from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.plan import SUITED, TRIAL_ROWS
 from kernelpursuit.learning.sample import Standard
-from kernelpursuit.pursuit import Settings, Watch, held_out_rows, run_pursuit
-from kernelpursuit.stopping import StoppingRule, Validation
+from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, held_out_rows, run_pursuit
+from kernelpursuit.stopping import Validation
 
 # Atoms of a trial at most, and what part of its rows it is judged by; fewer rows than so many are split several times.
 MOST_ATOMS, JUDGED, FEW_ROWS, SPLITS = 200, 1 / 3, 1000, 3
@@ -49,11 +49,9 @@ class Trial:
 
     Parameters
     ----------
-    settings : Settings
-        The loop; dictionary and penalty are replaced.
-    rule : StoppingRule
-        Decides at which size a path is judged; one that asks for rows or folds of its own is replaced by the least
-        error on the rows that judge.
+    spec : LoopSpec
+        The loop; dictionary and penalty are replaced. Its rule decides at which size a path is judged; one that asks
+        for rows or folds of its own is replaced by the least error on the rows that judge.
     dictionary : function
         The dictionary of a kernel, with all that is in every model.
     rows : (X, y, weights)
@@ -66,8 +64,7 @@ class Trial:
 
     def __init__(
         self,
-        settings: Settings,
-        rule: StoppingRule,
+        spec: LoopSpec,
         dictionary: Callable[[Kernel], Dictionary],
         rows: tuple[Any, np.ndarray, np.ndarray | None],
         *,
@@ -76,23 +73,24 @@ class Trial:
     ) -> None:
         X, y, weights = rows
         self.watch, self._dictionary = watch, dictionary
-        generator = np.random.default_rng([settings.seed, 0, STREAM])
+        generator = np.random.default_rng([spec.seed, 0, STREAM])
         used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         sample = np.sort(generator.permutation(used)[:TRIAL_ROWS])
         X, y = X[sample], y[sample]
         weights = np.ones(len(sample)) if weights is None else weights[sample]
         self._splits: list[tuple[Sample, Sample]] = []
         for i in range(1 if len(sample) >= FEW_ROWS else SPLITS):
-            held = held_out_rows(weights, JUDGED, settings.seed + i, y, settings.classes)
+            held = held_out_rows(weights, JUDGED, spec.seed + i, y, spec.classes)
             fitted, judged = ((X[part], y[part], weights[part]) for part in (~held, held))
             self._splits.append((fitted, judged))
-        drawn = isinstance(settings.candidates, (int, np.integer))
-        self._settings = replace(
-            settings,
-            max_atoms=min(settings.max_atoms, MOST_ATOMS),
-            candidates=settings.candidates if drawn else "all",
+        drawn = isinstance(spec.candidates, (int, np.integer))
+        self._spec = replace(
+            spec,
+            max_atoms=min(spec.max_atoms, MOST_ATOMS),
+            candidates=spec.candidates if drawn else "all",
             verbose=False,
         )
+        rule = spec.rule
         asks_for_rows = rule.validation_set() is not None or rule.validation_fraction() is not None
         self._rule = None if asks_for_rows or rule.n_folds() is not None else rule
         each = range(min(y.shape[1], MOST_TARGETS))
@@ -100,19 +98,20 @@ class Trial:
 
     def error(self, kernel: Kernel, alpha: float) -> float:
         """The error on the rows that judge, of the models that the rule keeps."""
-        settings = replace(self._settings, dictionary=self._dictionary(kernel), alpha=alpha)
+        spec = replace(self._spec, dictionary=self._dictionary(kernel), alpha=alpha)
         errors = [
-            self._error_of(settings, fitted, others, targets)
+            self._error_of(spec, fitted, others, targets)
             for fitted, others in self._splits
             for targets in self._targets
         ]
         return float(np.mean(errors))
 
-    def _error_of(self, settings: Settings, fitted: Sample, others: Sample, targets: slice) -> float:
+    def _error_of(self, spec: LoopSpec, fitted: Sample, others: Sample, targets: slice) -> float:
         X, y, weights = fitted
         judged = others[0], others[1][:, targets], others[2]
         rule = Validation(*judged[:2], sample_weight=judged[2]) if self._rule is None else self._rule
-        found = run_pursuit(X, y[:, targets], settings, rule, weights, held_out=judged, callback=self.watch)
+        rows = TrainingRows(X, y[:, targets], weights, validation=judged)
+        found = run_pursuit(rows, replace(spec, rule=rule), callback=self.watch)
         refitted = found.path.refits.get(found.n_kept, {})
         assert found.path.validation is not None
         return float(refitted.get("validation", found.path.validation[found.n_kept]))

@@ -16,7 +16,7 @@ from kernelpursuit.learning.atoms import ALL, Task
 from kernelpursuit.learning.plan import SCALES_PART
 from kernelpursuit.learning.sample import MOST_SCALES, Standard
 from kernelpursuit.learning.scales import FIRST_ALPHA
-from kernelpursuit.pursuit import run_pursuit
+from kernelpursuit.pursuit import TrainingRows, run_pursuit
 from kernelpursuit.rows import Distinct
 
 # Kernels are tried so many times as wide as rows are apart, and penalties of so many times the first.
@@ -88,8 +88,10 @@ def _error(
     """The least error on the second half of the rows, along a path of atoms that are picked on the first half."""
     half = (len(y) + 1) // 2
     dictionary = KernelAtoms(kernel.with_gamma(scales ** (1.0 / kernel.gamma_power)))
-    settings = task.settings(dictionary, max(1, min(MOST_ATOMS, half // ROWS_AN_ATOM)), alpha)
+    spec = replace(task.loop(dictionary, max(1, min(MOST_ATOMS, half // ROWS_AN_ATOM)), alpha), rule=ALL)
     second = Z[half:], y[half:], weights[half:]
-    path = run_pursuit(Z[:half], y[:half], settings, ALL, weights[:half], held_out=second, callback=task.watch).path
+    path = run_pursuit(
+        TrainingRows(Z[:half], y[:half], weights[:half], validation=second), spec, callback=task.watch
+    ).path
     assert path.validation is not None
     return float(np.nanmin(path.validation))

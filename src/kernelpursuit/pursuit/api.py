@@ -1,41 +1,21 @@
-"""`pursuit_path`: the whole library as one function of arrays, and `run_pursuit`, what the estimators call."""
+"""`pursuit_path`: the whole library as one function of arrays."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from kernelpursuit import _native
-from kernelpursuit._validate import check_flag, check_number
-from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
-from kernelpursuit.engine import Engine, resolve_budget
+from kernelpursuit._validate import check_number
+from kernelpursuit.dictionary import as_dictionary
 from kernelpursuit.losses import Loss, Squared, as_loss
-from kernelpursuit.penalties import Atoms, Penalty
-from kernelpursuit.pursuit.folds import fold_errors
-from kernelpursuit.pursuit.loop import pursue
-from kernelpursuit.pursuit.measure import Measure, classes_of
-from kernelpursuit.pursuit.monitor import Monitor
-from kernelpursuit.pursuit.path import PursuitPath, Script
-from kernelpursuit.pursuit.penalty import resolve_penalty
-from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
-from kernelpursuit.pursuit.recorder import Recorder
-from kernelpursuit.pursuit.refit import refitted
-from kernelpursuit.pursuit.selection import Selector
-from kernelpursuit.pursuit.settings import Settings
-from kernelpursuit.pursuit.streamed import Stream, ended, streamed_path
-from kernelpursuit.pursuit.system import Fit, check_loss, check_system, require_known, start_fit
-from kernelpursuit.pursuit.threads import one_blas_thread
-from kernelpursuit.pursuit.triangular_factor import triangularise
-from kernelpursuit.pursuit.watch import STEPS, Watch
-from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
-from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
-
-# Of the time that a path from blocks of rows takes, what goes to the moments.
-MOMENTS_SHARE = 0.6
+from kernelpursuit.penalties import Penalty
+from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.problem import as_rows, as_targets, check_weights
+from kernelpursuit.pursuit.run import run_pursuit
+from kernelpursuit.pursuit.spec import LoopSpec, TrainingRows
+from kernelpursuit.stopping import as_rule
+from kernelpursuit.updates import Stagewise, Update, as_update
 
 
 def pursuit_path(
@@ -136,7 +116,8 @@ def pursuit_path(
     """
     X, y, sample_weight = _check_arrays(X, y, sample_weight)
     settings_update = as_update(update)
-    settings = Settings(
+    spec = LoopSpec(
+        rule=as_rule(stop),
         dictionary=as_dictionary(kernel),
         gamma=gamma,
         max_atoms=max_atoms,
@@ -153,9 +134,8 @@ def pursuit_path(
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    rule = as_rule(stop)
-    held_out = rule.validation_set()
-    return run_pursuit(X, y, settings, rule, sample_weight, held_out=held_out, callback=callback).path
+    rows = TrainingRows(X, y, sample_weight, validation=spec.rule.validation_set())
+    return run_pursuit(rows, spec, callback=callback).path
 
 
 def as_fitted_loss(loss: Any, update: Update) -> Loss | None:
@@ -163,284 +143,6 @@ def as_fitted_loss(loss: Any, update: Update) -> Loss | None:
     found = as_loss(loss)
     in_steps = isinstance(update, Stagewise) and update.refit_every is not None
     return None if type(found) is Squared and not in_steps else found
-
-
-@dataclass
-class Pursuit:
-    """Outcome of a pursuit.
-
-    path    what happened
-    atoms   the dictionary of the atoms it used, in that order
-    always  the functions that are in every model beside its intercept, or None
-    measure how its scores are judged, and what they mean
-    dense   whether atoms saw dense rows, also of a sparse X that was small enough to be made dense
-    limits  the largest absolute prediction of every target, or None
-    n_kept  number of steps after which the rule keeps the model
-    reason  the rule's words for it
-    """
-
-    path: PursuitPath
-    atoms: Dictionary
-    always: Dictionary | None
-    measure: Measure
-    dense: bool
-    limits: np.ndarray | None
-    n_kept: int
-    reason: str
-
-
-def run_pursuit(
-    X: Any,
-    y: np.ndarray,
-    settings: Settings,
-    rule: StoppingRule,
-    sample_weight: np.ndarray | None = None,
-    *,
-    held_out: tuple[Any, Any, Any] | None = None,
-    counts: np.ndarray | None = None,
-    judged: np.ndarray | None = None,
-    callback: Any = None,
-    extend: Script | None = None,
-) -> Pursuit:
-    """Run the loop on checked arrays, and let the rule choose: `y` of shape (n_samples, n_targets), all finite.
-
-    `held_out` are rows, targets and weights on which the rule wants the error followed. `counts` say how often each
-    row was seen, where its weight says something else: leaving one out takes away a row seen once as a whole. `judged`
-    marks the rows whose leave-one-out errors calibrate intervals, where that are not all.
-    `extend` are steps, of an earlier fit of the same problem or known otherwise, that are taken without scoring atoms.
-    `callback` is what `fit` takes, or the watch of a fit of which this is a part.
-    """
-    watch = Watch.of(callback, settings.verbose)
-    check_loss(settings)
-    require_known(rule, settings.update, settings.loss)
-    # Products of the BLAS and of the native core alternate only where a loss is refitted, or atoms come in blocks.
-    takes_turns = settings.loss is not None or settings.by_moments or (extend is not None and extend.in_blocks)
-    with one_blas_thread() if takes_turns else nullcontext():
-        try:
-            return _pursuit(X, y, settings, rule, sample_weight, held_out, counts, judged, watch, extend)
-        finally:
-            if watch is not callback:
-                watch.close()
-
-
-def _pursuit(
-    X: Any,
-    y: np.ndarray,
-    settings: Settings,
-    rule: StoppingRule,
-    sample_weight: np.ndarray | None,
-    held_out: tuple[Any, Any, Any] | None,
-    counts: np.ndarray | None,
-    judged: np.ndarray | None,
-    watch: Watch,
-    extend: Script | None,
-) -> Pursuit:
-    n_folds = rule.n_folds()
-    # Every fold has a loop of its own, and under a loss, the model that is kept is refitted.
-    share = (1.0 if settings.loss is None else STEPS) / (1 + (n_folds or 0))
-    with watch.within(0.0, share):
-        run = _run(X, y, settings, rule, sample_weight, held_out, counts, judged, watch, extend)
-    path, problem = run.path, run.problem
-    if n_folds is not None:
-        # What the targets decide of a loss is decided once, else folds would be measured by different losses.
-        quiet = replace(settings, max_atoms=max(1, len(path)), loss=problem.loss)
-        n_done = 0
-
-        def errors_without(weights: np.ndarray, fold: tuple[Any, Any, Any]) -> np.ndarray:
-            """Losses on a fold along the path of a fit with these weights, and what part is in a wrong class."""
-            nonlocal n_done
-            n_done += 1
-            with watch.within(n_done * share, (n_done + 1) * share, f"fold {n_done} of {n_folds}", hidden=True):
-                found = _run(X, y, quiet, StoppingRule(), weights, fold, watch=watch).path
-            assert found.validation is not None
-            missing = np.full_like(found.validation, np.nan)
-            return np.array([found.validation, missing if found.validation_error is None else found.validation_error])
-
-        groups = classes_of(y.T) if settings.classes else np.zeros(len(y), dtype=int)
-        cv, wrong = fold_errors(errors_without, X, y, sample_weight, n_folds, len(path), settings.seed, groups)
-        path = replace(path, cv=cv, cv_error=wrong if settings.classes else None)
-    n_kept, reason = path.check_size(rule.choose(path)), rule.explain(path)
-    if isinstance(settings.update, MinRes) and settings.update.refit:
-        n_before = path.size[n_kept]
-        assert run.recorder is not None
-        path = refitted(path, n_kept, run.recorder.fit.engine, problem, run.recorder)
-        if path.size[n_kept] < n_before:
-            left, why = int(path.size[n_kept]), reason.partition(": ")[2]
-            reason = f"{count_atoms(left)}, and {n_before - left} dependent ones that the refit left out: {why}"
-    with watch.within(share * (1 + (n_folds or 0)), 1.0):
-        changed = {} if run.recorder is None else run.recorder.fit.finish(n_kept)
-    if changed:
-        path = replace(path, refits={**path.refits, n_kept: changed})
-    limits = problem.limits
-    if settings.units is not None:
-        path, limits = path.in_units(settings.units), None if limits is None else limits * settings.units
-    return Pursuit(
-        path=problem.number_back(path),
-        always=problem.always,
-        measure=run.measure,
-        atoms=problem.dictionary.take(path.used).free(),
-        dense=not sp.issparse(problem.X),
-        limits=limits,
-        n_kept=n_kept,
-        reason=reason,
-    )
-
-
-@dataclass
-class _Run:
-    """One run of the loop, and what it worked on; atoms on the path are numbered as in the searched dictionary.
-
-    Where the path comes from blocks of rows, there is no recorder, nor a fit that it would follow.
-    """
-
-    path: PursuitPath
-    problem: Problem
-    measure: Measure
-    recorder: Recorder | None
-
-
-def _run(
-    X: Any,
-    y: np.ndarray,
-    settings: Settings,
-    rule: StoppingRule,
-    sample_weight: np.ndarray | None,
-    held_out: tuple[Any, Any, Any] | None,
-    counts: np.ndarray | None = None,
-    judged: np.ndarray | None = None,
-    watch: Watch | None = None,
-    extend: Script | None = None,
-) -> _Run:
-    _native.warn_once_if_slow()
-    max_atoms: int = check_number("max_atoms", settings.max_atoms, low=1, integer=True)
-    check_flag("fit_intercept", settings.fit_intercept)
-    budget = resolve_budget(settings.memory_budget)
-    n_threads = resolve_threads(settings.n_jobs)
-    problem = pose(
-        X,
-        y,
-        sample_weight=sample_weight,
-        counts=counts,
-        judged=judged,
-        dictionary=settings.dictionary,
-        gamma=settings.gamma,
-        candidates=settings.candidates,
-        held_out=held_out,
-        held_out_fraction=rule.validation_fraction(),
-        classes=settings.classes,
-        fit_intercept=settings.fit_intercept,
-        truncate=settings.truncate,
-        loss=settings.loss,
-        seed=settings.seed,
-        units=settings.units,
-    )
-    check_system(settings, rule, problem)
-    asked_for = max_atoms
-    if not settings.update.repeats:
-        max_atoms = min(max_atoms, problem.dictionary.n_atoms)
-    end_reason = "" if max_atoms == asked_for else settings.all_picked
-    script = None if extend is None else problem.renumber(extend)
-    if settings.by_moments and max_atoms == problem.dictionary.n_atoms:
-        path, found = _by_moments(problem, settings, rule, n_threads, watch, end_reason)
-        if path is not None:
-            return _Run(path, problem, Measure(None, settings.classes), None)
-        script = script if found is None else found
-    fit, recorder = _set_up(problem, settings, max_atoms, budget, n_threads, watch)
-    path = pursue(
-        fit,
-        Selector(settings.selection, problem.n_looked_at, settings.seed, fit),
-        recorder,
-        rule,
-        max_atoms=max_atoms,
-        target_norm=float(np.linalg.norm(fit.targets)),
-        exchange=settings.exchange,
-        replay=script,
-        watch=watch,
-        end_reason=end_reason,
-    )
-    return _Run(path, problem, recorder.measure, recorder)
-
-
-def _by_moments(
-    problem: Problem, settings: Settings, rule: StoppingRule, n_threads: int, watch: Watch | None, end_reason: str
-) -> tuple[PursuitPath | None, Script | None]:
-    """The path over all atoms from blocks of rows, and the steps that lead there.
-
-    The path is None where a loop over all rows is to take these steps, and the steps are where atoms are dependent.
-
-    Notes
-    -----
-    Scores depend on the rows by inner products alone. With `R'R` the matrix of these and `R'b = D'y`, the k atoms have
-    the same products with each other and with the targets as the columns of R, of k rows each, with b: so the loop sees
-    k rows in place of n, and picks the same atoms.
-    """
-    penalty, _ = resolve_penalty(settings.penalty, settings.alpha, _atoms_of(problem, n_threads))
-    n_atoms = problem.dictionary.n_atoms
-    own = np.zeros(n_atoms) if penalty is None else penalty.diagonal()
-    stream, watch = Stream.of(problem, n_threads), watch or Watch()
-    with watch.within(0.0, MOMENTS_SHARE):
-        factor = triangularise(stream.columns, stream.source, own, n_threads, watch)
-    if factor is None:
-        return None, None
-    n_fixed = stream.columns.n_fixed
-    few = Settings(Precomputed(), n_atoms, settings.seed, penalty=None, n_jobs=settings.n_jobs, intervals=False)
-    atoms = _run(factor.R[n_fixed:, n_fixed:], factor.b[n_fixed:], few, StoppingRule(), None, None).path.atom
-    script = Script.in_blocks_of(atoms)
-    # Who may end a fit between two steps, and what is asked of all rows at each of them, needs a loop over all rows.
-    is_followed = any(hasattr(one, "on_stage") for one in watch.callbacks)
-    asks_more = settings.classes or rule.needs_correlation or rule.needs_coherence or settings.margin is not None
-    if len(atoms) < n_atoms or not stream.pays or is_followed or asks_more:
-        return None, script
-    factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
-    with watch.within(MOMENTS_SHARE, 1.0):
-        path = streamed_path(
-            problem, stream.in_order(atoms), factor, own[atoms], intervals=settings.intervals, watch=watch
-        )
-    if path is None:
-        return None, script
-    norms, last = (factor.target_norm, problem.scale), end_reason or f"max_atoms={n_atoms} reached"
-    return ended(path, rule, watch, max_atoms=n_atoms, norms=norms, last=last), script
-
-
-def _atoms_of(problem: Problem, n_threads: int) -> Atoms:
-    return replace(Atoms.of(problem.dictionary, problem.total_weight, problem.numbers), n_threads=n_threads)
-
-
-def _set_up(
-    problem: Problem, settings: Settings, max_atoms: int, budget: int, n_threads: int, watch: Watch | None
-) -> tuple[Fit, Recorder]:
-    """Build what the loop works on."""
-    penalty, nugget = resolve_penalty(settings.penalty, settings.alpha, _atoms_of(problem, n_threads))
-    # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
-    # between atoms has a share of every direction for every atom.
-    n_fixed = problem.intercept + (0 if problem.always is None else problem.always.n_atoms)
-    n_directions = 1 if settings.update.repeats else max_atoms + n_fixed
-    has_shares = penalty is not None and not (penalty.is_diagonal or penalty.depends_on_order)
-    n_numbers = problem.targets.shape[1] + (problem.dictionary.n_atoms if has_shares else 0)
-    engine = Engine(
-        problem.dictionary,
-        problem.X,
-        weights=problem.weights,
-        nugget=nugget,
-        memory_budget=max(0, budget - n_directions * n_numbers * 8),
-        n_threads=n_threads,
-    )
-    fit = start_fit(settings.update, engine, problem, penalty, max_atoms, watch)
-    measure = Measure(None if type(problem.loss) is Squared else problem.loss, settings.classes)
-    monitor = None
-    if problem.held_out is not None:
-        monitor = Monitor(problem, measure, n_threads)
-    return fit, Recorder(fit, max_atoms, problem, measure, monitor, settings.intervals, settings.margin)
-
-
-def resolve_threads(n_jobs: int | None) -> int:
-    """Number of threads for `n_jobs`: None and -1 mean all there are, -2 all but one, and so on."""
-    available = _native.max_threads()
-    if n_jobs is None:
-        return available
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} is not usable; give a number of threads, or -1 for all.")
-    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
 
 
 def _check_arrays(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit.pursuit.selection import FOLDS
+from kernelpursuit.pursuit.spec import TrainingRows
 
 
 def fold_errors(
     errors_without: Callable[[np.ndarray, tuple[Any, Any, Any]], np.ndarray],
-    X: Any,
-    y: np.ndarray,
-    sample_weight: np.ndarray | None,
+    rows: TrainingRows,
+    groups: np.ndarray,
+    *,
     n_folds: int,
     n_steps: int,
     seed: int,
-    groups: np.ndarray,
 ) -> np.ndarray:
     """Mean errors after 0, 1, ..., n_steps steps, over folds; NaN where a fold's path was shorter.
 
@@ -26,7 +26,8 @@ def fold_errors(
     (n_measures, n_steps + 1). Rows are dealt to folds at random, one group after the other, so that
     each fold has its share of every group; a row of weight zero is in none.
     """
-    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    X, y = rows.X, rows.y
+    weights = np.ones(X.shape[0]) if rows.weights is None else rows.weights
     usable = np.flatnonzero(weights)
     check_folds(n_folds, weights, len(weights))
     dealt = np.random.default_rng([seed, 0, FOLDS]).permutation(usable)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from kernelpursuit.pursuit.fits import Fit
-from kernelpursuit.pursuit.path import PursuitPath, Script
+from kernelpursuit.pursuit.path import PursuitPath, Replay
 from kernelpursuit.pursuit.recorder import Recorder
 from kernelpursuit.pursuit.selection import Selector
+from kernelpursuit.pursuit.spec import LoopSpec
 from kernelpursuit.pursuit.watch import Watch
 from kernelpursuit.stopping import StoppingRule
 
@@ -15,38 +17,46 @@ from kernelpursuit.stopping import StoppingRule
 ZERO_RESIDUAL = 8 * np.finfo(np.float64).eps
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Steps after which a loop ends in any case, and what is said then."""
+
+    n_steps: int
+    words: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why the loop ended there."""
+        return self.words or f"max_atoms={self.n_steps} reached"
+
+
 def pursue(
-    fit: Fit,
     selector: Selector,
     recorder: Recorder,
-    rule: StoppingRule,
+    spec: LoopSpec,
+    limit: Limit,
     *,
-    max_atoms: int,
-    target_norm: float,
-    exchange: bool = False,
-    replay: Script | None = None,
+    replay: Replay | None = None,
     watch: Watch | None = None,
-    end_reason: str = "",
 ) -> PursuitPath:
-    """Add atoms until a rule fires, none is left to gain from, or `max_atoms` steps are done; return the path.
+    """Add atoms until a rule fires, none is left to gain from, or as many steps are done; return the path.
 
     Parameters
     ----------
-    fit, selector, recorder :
-        The fit so far, who picks the next atom and adds it, and who writes the path.
-    rule : StoppingRule
-        Asked after every step whether to end.
-    target_norm : float
-        Norm of the targets, against which a residual counts as zero.
-    exchange : bool
-        Whether every step ends with an attempt to exchange two atoms.
-    replay : Script, optional
+    selector, recorder :
+        Who picks the next atom and adds it to the fit, and who writes the path.
+    spec : LoopSpec
+        Its rule is asked after every step whether to end, and `exchange` says whether every step ends with an attempt
+        to exchange two atoms.
+    limit : Limit
+        Steps at most.
+    replay : Replay, optional
         Steps that are taken first, without scoring any candidate.
     watch : Watch, optional
         Asked with the path after every step whether to end.
-    end_reason : str
-        What to say of a loop that has taken `max_atoms` steps.
     """
+    fit, rule = recorder.fit, spec.rule
+    target_norm = float(np.linalg.norm(fit.targets))
     if rule.needs_coherence:
         recorder.note_coherence()
     reason: str | None = None
@@ -54,14 +64,14 @@ def pursue(
         recorder.record()
         path = recorder.path(selector, "running")
         if fit.n_steps and watch is not None:
-            reason = watch.step(path, max_atoms)
+            reason = watch.step(path, limit.n_steps)
         if reason is None:
             if rule.needs_correlation:
                 recorder.note_correlation(selector.best_correlation(), fit.n_steps)
             reason = why_end(fit.residual_norm, path, rule, target_norm)
-            if reason is None and fit.n_steps >= max_atoms:
-                reason = end_reason or f"max_atoms={max_atoms} reached"
-            reason = reason or _step(selector, recorder, exchange, replay)
+            if reason is None and fit.n_steps >= limit.n_steps:
+                reason = limit.reason
+            reason = reason or _step(selector, recorder, spec.exchange, replay)
     return recorder.path(selector, reason)
 
 
@@ -74,8 +84,8 @@ def why_end(residual_norm: float, path: PursuitPath, rule: StoppingRule, target_
     return None
 
 
-def _step(selector: Selector, recorder: Recorder, exchange: bool, replay: Script | None) -> str | None:
-    """Take the next step, that of a script as long as there is one; return None, or why there is none."""
+def _step(selector: Selector, recorder: Recorder, exchange: bool, replay: Replay | None) -> str | None:
+    """Take the next step, that of a replay as long as there is one; return None, or why there is none."""
     k = selector.fit.n_steps
     if replay is not None and k < replay.n_steps and _repeat(replay, k, selector):
         if not np.isnan(replay.correlation[k]):
@@ -88,8 +98,8 @@ def _step(selector: Selector, recorder: Recorder, exchange: bool, replay: Script
     return reason
 
 
-def _repeat(replay: Script, k: int, selector: Selector) -> bool:
-    """Do what a script says of step k; False where that cannot be, and the loop must decide.
+def _repeat(replay: Replay, k: int, selector: Selector) -> bool:
+    """Do what a replay says of step k; False where that cannot be, and the loop must decide.
 
     On another machine, values may round in another way, and an atom that was barely independent not be so any more.
     """

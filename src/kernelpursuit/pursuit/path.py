@@ -19,7 +19,7 @@ EVERY_SIZE = (
 
 
 @dataclass
-class Script:
+class Replay:
     """Steps for a loop to take before it decides for itself: atoms to pick, and what else is known of them.
 
     correlation, skipped, swaps   as in `PursuitPath`; where it is not known, the correlation is NaN
@@ -33,12 +33,12 @@ class Script:
     swaps: list[tuple[int, int, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, path: PursuitPath) -> Script:
+    def of(cls, path: PursuitPath) -> Replay:
         """The steps of a path."""
         return cls(path.atom, path.correlation, skipped=path.skipped, swaps=path.swaps)
 
     @classmethod
-    def in_blocks_of(cls, atoms: np.ndarray) -> Script:
+    def in_blocks_of(cls, atoms: np.ndarray) -> Replay:
         """Atoms one after the other, of which nothing else is known."""
         return cls(atoms, np.full(len(atoms), np.nan), in_blocks=True)
 

@@ -13,8 +13,9 @@ from kernelpursuit.dictionary import Dictionary, Precomputed, split
 from kernelpursuit.losses import Loss
 from kernelpursuit.losses.real import check_size
 from kernelpursuit.pursuit.measure import classes_of
-from kernelpursuit.pursuit.path import PursuitPath, Script
+from kernelpursuit.pursuit.path import PursuitPath, Replay
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
+from kernelpursuit.pursuit.spec import LoopSpec, TrainingRows
 
 # Weights are brought into this range, beyond which squares of their sums leave that of float64.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
@@ -84,14 +85,14 @@ class Problem:
         swaps = [(k, int(numbers[leaving]), int(numbers[coming])) for k, leaving, coming in path.swaps]
         return replace(path, atom=numbers[path.atom], used=numbers[path.used], skipped=skipped, swaps=swaps)
 
-    def renumber(self, script: Script) -> Script:
+    def renumber(self, replay: Replay) -> Replay:
         """Return steps over the same dictionary with atoms numbered as in the searched one."""
         if self.numbers is None:
-            return script
+            return replay
         place = {int(number): i for i, number in enumerate(self.numbers)}
-        skipped = [(k, place[atom]) for k, atom in script.skipped]
-        swaps = [(k, place[leaving], place[coming]) for k, leaving, coming in script.swaps]
-        return replace(script, atom=np.searchsorted(self.numbers, script.atom), skipped=skipped, swaps=swaps)
+        skipped = [(k, place[atom]) for k, atom in replay.skipped]
+        swaps = [(k, place[leaving], place[coming]) for k, leaving, coming in replay.swaps]
+        return replace(replay, atom=np.searchsorted(self.numbers, replay.atom), skipped=skipped, swaps=swaps)
 
     def facts(self) -> dict[str, Any]:
         """What a path knows of the problem as a whole."""
@@ -104,38 +105,22 @@ class Problem:
         }
 
 
-def pose(
-    X: Any,
-    y: np.ndarray,
-    *,
-    sample_weight: np.ndarray | None,
-    counts: np.ndarray | None,
-    judged: np.ndarray | None,
-    dictionary: Dictionary,
-    gamma: Any,
-    candidates: Any,
-    held_out: tuple[Any, Any, Any] | None,
-    held_out_fraction: float | None,
-    classes: bool,
-    fit_intercept: bool,
-    truncate: Any,
-    loss: Loss | None,
-    seed: int,
-    units: np.ndarray | None = None,
-) -> Problem:
-    """Turn the caller's arrays and parameters into a `Problem`."""
-    _check_gamma_is_used(dictionary, gamma)
-    dictionary, always = split(dictionary)
+def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
+    """Turn the caller's rows and parameters into a `Problem`."""
+    X, y, sample_weight, held_out, units = rows.X, rows.y, rows.weights, rows.validation, spec.units
+    gamma, loss, seed = spec.gamma, spec.loss, spec.seed
+    _check_gamma_is_used(spec.dictionary, gamma)
+    dictionary, always = split(spec.dictionary)
     X = _dense_if_better(X)
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
-    held = held_out_rows(given, held_out_fraction, seed, y, classes)
+    held = held_out_rows(given, spec.rule.validation_fraction(), seed, y, spec.classes)
     if held_out is not None:
         X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
         # Atoms see held-out rows as they see training rows.
         X_held = X_held.toarray() if sp.issparse(X_held) and not sp.issparse(X) else X_held
         held_out = X_held, y_held if units is None else y_held / units[:, None], w_held
-    limits = None if truncate is None else _limits(truncate, y[(given > 0) & ~held])
+    limits = None if spec.truncate is None else _limits(spec.truncate, y[(given > 0) & ~held])
     if units is not None:
         y, limits = y / units, None if limits is None else limits / units
     if held.any():
@@ -144,14 +129,14 @@ def pose(
     kept = np.flatnonzero(used)
     counted = None if sample_weight is None and not held.any() else used
     whole = dictionary.resolve(X, gamma, counted)
-    subset, n_looked_at = resolve_candidates(candidates, whole.n_atoms, seed)
+    subset, n_looked_at = resolve_candidates(spec.candidates, whole.n_atoms, seed)
     numbers = _numbers_searched(whole, subset, kept, n_rows)
     searched = whole if numbers is None else whole.take(numbers)
     if len(kept) < n_rows and searched.training_rows is not None:
         place = np.full(n_rows, -1)
         place[kept] = np.arange(len(kept))
-        rows = searched.training_rows
-        searched.training_rows = np.where(rows < 0, -1, place[rows])
+        centred_at = searched.training_rows
+        searched.training_rows = np.where(centred_at < 0, -1, place[centred_at])
     all_kept = len(kept) == n_rows
     y_kept = y if all_kept else y[kept]
     weights = None if sample_weight is None else used[kept]
@@ -166,12 +151,12 @@ def pose(
         numbers=numbers,
         X=X if all_kept else X[kept],
         weights=weights,
-        counts=None if counts is None else counts[kept],
-        judged=None if judged is None or not judged[kept].any() else judged[kept],
+        counts=None if rows.counts is None else rows.counts[kept],
+        judged=None if rows.calibrates is None or not rows.calibrates[kept].any() else rows.calibrates[kept],
         targets=targets,
         scale=scale,
         loss=loss,
-        intercept=fit_intercept and (loss is None or loss.has_constant),
+        intercept=spec.fit_intercept and (loss is None or loss.has_constant),
         always=None if always is None else always.resolve(X, gamma, counted),
         held_out=held_out,
         n_looked_at=n_looked_at,

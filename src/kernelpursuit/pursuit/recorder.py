@@ -53,6 +53,7 @@ class Recorder:
         fit: Fit,
         max_steps: int,
         problem: Problem,
+        *,
         measure: Measure = PLAIN,
         monitor: Monitor | None = None,
         intervals: bool = True,

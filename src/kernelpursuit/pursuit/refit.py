@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelpursuit.engine import Engine
 from kernelpursuit.pursuit.fits import OrthogonalFit, Outcome
+from kernelpursuit.pursuit.fits.base import Design
 from kernelpursuit.pursuit.models import Explicit, Factor
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import Problem
@@ -17,7 +17,7 @@ from kernelpursuit.pursuit.system import start_fit
 from kernelpursuit.updates import Orthogonal
 
 
-def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, recorder: Recorder) -> PursuitPath:
+def refitted(path: PursuitPath, k: int, problem: Problem, recorder: Recorder) -> PursuitPath:
     """Return the path with the weights of the model after k steps recomputed, as Nair advises at the end of MRX.
 
     Atoms that are numerically dependent on the others leave that model, and are among the skipped ones of the path. Its
@@ -25,14 +25,15 @@ def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, record
     memory n k numbers.
     """
     atoms, members = path.atoms(k), path.members(k)
-    fit = start_fit(Orthogonal(), engine, problem, None, len(atoms))
+    design = Design(recorder.fit.engine, problem.fixed_values(problem.X), capacity=len(atoms))
+    fit = start_fit(Orthogonal(), problem, design)
     assert isinstance(fit, OrthogonalFit), "the squared loss, all weights refitted"
     added = [fit.add(fit.examine(np.array([atom])), 0) is Outcome.ADDED for atom in atoms]
     models = path.models
     assert isinstance(models, Explicit)
     factor = Factor(members[added], fit.basis.R, fit.b[: fit.basis.size] / problem.scale)
     monitor = None if recorder.monitor is None else recorder.monitor.again()
-    entry = Recorder(fit, 0, problem, recorder.measure, monitor).entry()
+    entry = Recorder(fit, 0, problem, measure=recorder.measure, monitor=monitor).entry()
     size = path.size.copy()
     size[k] = sum(added)
     known: dict[str, Any] = {

@@ -16,7 +16,7 @@ from kernelpursuit.pursuit.basis import DEPENDENT
 from kernelpursuit.pursuit.loop import why_end
 from kernelpursuit.pursuit.models import Factor, Factored
 from kernelpursuit.pursuit.moments import ModelColumns, over_blocks
-from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.path import EVERY_SIZE, PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.reducers import (
     Freedom,
@@ -39,11 +39,6 @@ BLOCK_BYTES = 8 * 2**20
 BARELY_NEW = 10 * DEPENDENT
 # The basis of fewer rows for each column than this is small, and the loop over it exact.
 ROWS_A_COLUMN = 16
-# What a path has of every size.
-BY_SIZE = (
-    *("size", "cost", "residual_norm", "dof", "loo", "loo_se", "rcond", "correlation"),
-    *("validation", "target_residual", "loo_quantiles"),
-)
 
 
 @dataclass(frozen=True)
@@ -172,7 +167,9 @@ def ended(
 def _up_to(path: PursuitPath, k: int, reason: str) -> PursuitPath:
     """The path of the first k steps."""
     assert isinstance(path.models, Factored)
-    sizes: dict[str, Any] = {name: values[: k + 1] for name in BY_SIZE if (values := getattr(path, name)) is not None}
+    sizes: dict[str, Any] = {
+        name: values[: k + 1] for name in EVERY_SIZE if (values := getattr(path, name)) is not None
+    }
     models = Factored(path.models.factor(k), path.n_fixed)
     return replace(path, atom=path.atom[:k], used=path.used[:k], models=models, end_reason=reason, **sizes)
 

@@ -5,56 +5,57 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpursuit._validate import check_flag, check_option
-from kernelpursuit.engine import Engine
 from kernelpursuit.losses import Loss, Squared
 from kernelpursuit.penalties import as_penalty
 from kernelpursuit.pursuit.fits import Design, Fit, IncrementFit, LossFit, MinResFit, OrthogonalFit, StagewiseLossFit
 from kernelpursuit.pursuit.objective import Objective
-from kernelpursuit.pursuit.penalty import PenaltyMatrix, require_mercer, require_training_rows
+from kernelpursuit.pursuit.penalty import require_mercer, require_training_rows
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.selection import NAMES, SCORES
-from kernelpursuit.pursuit.settings import Settings
+from kernelpursuit.pursuit.spec import LoopSpec
 from kernelpursuit.pursuit.watch import Watch
 from kernelpursuit.stopping import StoppingRule
 from kernelpursuit.updates import MinRes, Orthogonal, Rescale, Stagewise, Update
 
 
-def check_system(settings: Settings, rule: StoppingRule, problem: Problem) -> None:
+def check_system(spec: LoopSpec, problem: Problem) -> None:
     """Refuse choices that have no meaning together or on this problem, in a sentence that says what does."""
-    check_choices(settings, rule)
-    selection = settings.selection
+    check_choices(spec)
+    selection = spec.selection
     for what, is_given in {
         "selection='residual'": selection == "residual",
-        "update='minres'": isinstance(settings.update, MinRes),
-        "exchange=True": settings.exchange,
+        "update='minres'": isinstance(spec.update, MinRes),
+        "exchange=True": spec.exchange,
     }.items():
         if is_given:  # all three look at the residual at the row of an atom
             require_training_rows(problem.dictionary, what)
             require_mercer(problem.dictionary, what)
-    check_candidates_of(settings, rule, problem.n_looked_at)
+    check_candidates_of(spec, problem.n_looked_at)
 
 
-def check_candidates_of(settings: Settings, rule: StoppingRule, n_looked_at: int | None) -> None:
+def check_candidates_of(spec: LoopSpec, n_looked_at: int | None) -> None:
     """Refuse candidates that are drawn anew at each step (`n_looked_at` of them) where all have to be looked at."""
-    if settings.selection == "random":
+    if spec.selection == "random":
         why = "an atom drawn at random is the only one looked at"
         _require(n_looked_at is None, "selection='random'", "candidates='all' or a list", why)
+    rule = spec.rule
     if rule.needs_correlation:
-        scored = settings.selection in SCORES and n_looked_at is None
+        scored = spec.selection in SCORES and n_looked_at is None
         needs = "selection='correlation' or 'gain' over all candidates"
         _require(scored, f"stop={rule.name!r}", needs, "it asks how much any atom correlates with what is left")
 
 
-def check_choices(settings: Settings, rule: StoppingRule) -> None:
+def check_choices(spec: LoopSpec) -> None:
     """Refuse choices that have no meaning together, whatever the data."""
-    selection, update, penalty = settings.selection, settings.update, as_penalty(settings.penalty)
+    rule = spec.rule
+    selection, update, penalty = spec.selection, spec.update, as_penalty(spec.penalty)
     check_option("selection", selection, NAMES)
     if isinstance(update, MinRes):
         why = "it moves all weights at once, and what an atom adds to that is not known beforehand"
         _require(selection != "gain", "update='minres'", "selection='residual', 'correlation' or 'random'", why)
         plain = penalty is None or update.name in penalty.allowed_updates
         _require(plain, "update='minres'", "penalty=None or 'nugget'", "it solves K w = y and no other")
-    if check_flag("exchange", settings.exchange):
+    if check_flag("exchange", spec.exchange):
         _require(
             isinstance(update, (Orthogonal, MinRes)),
             "exchange=True",
@@ -62,29 +63,29 @@ def check_choices(settings: Settings, rule: StoppingRule) -> None:
             "elsewhere the weights that the others have would be wrong without the atom that leaves",
         )
     if rule.needs_classes:
-        _require(settings.classes, f"stop={rule.name!r}", "a classifier", "it counts rows in a wrong class")
+        _require(spec.classes, f"stop={rule.name!r}", "a classifier", "it counts rows in a wrong class")
     if penalty is None:
         return
-    what = f"penalty={settings.penalty!r}"
+    what = f"penalty={spec.penalty!r}"
     if penalty.depends_on_order:
         why, plain = "its penalty depends on the order of the atoms", isinstance(update, Orthogonal)
-        _require(plain and not settings.exchange, what, "update='orthogonal' alone", why)
+        _require(plain and not spec.exchange, what, "update='orthogonal' alone", why)
         _require(selection != "correlation", what, "selection='gain'", why)
     allowed = " or ".join(map(repr, penalty.allowed_updates))
     _require(update.name in penalty.allowed_updates, what, f"update={allowed}", "it is not made for others")
 
 
-def check_loss(settings: Settings) -> None:
+def check_loss(spec: LoopSpec) -> None:
     """Refuse what has no meaning, or no closed form, under another loss than the squared one."""
-    if settings.loss is None:
+    if spec.loss is None:
         return
-    what, why = f"loss={settings.loss.name!r}", "the others are squared-loss systems"
-    _require(isinstance(settings.update, (Orthogonal, Stagewise)), what, "update='orthogonal' or 'stagewise'", why)
-    _require(settings.selection != "residual", what, "selection='gain', 'correlation' or 'random'", why)
-    _require(not settings.exchange, what, "exchange=False", why)
-    penalty = as_penalty(settings.penalty)
+    what, why = f"loss={spec.loss.name!r}", "the others are squared-loss systems"
+    _require(isinstance(spec.update, (Orthogonal, Stagewise)), what, "update='orthogonal' or 'stagewise'", why)
+    _require(spec.selection != "residual", what, "selection='gain', 'correlation' or 'random'", why)
+    _require(not spec.exchange, what, "exchange=False", why)
+    penalty = as_penalty(spec.penalty)
     _require(penalty is None or penalty.for_any_loss, what, "penalty='ridge', 'rkhs' or None", why)
-    _require(settings.truncate is None, what, "truncate=None", "its scores are not in the units of y")
+    _require(spec.truncate is None, what, "truncate=None", "its scores are not in the units of y")
 
 
 def check_loss_shape(loss: Loss, targets: np.ndarray, weights: np.ndarray | None) -> None:
@@ -123,16 +124,9 @@ def _require(holds: bool, what: str, needs: str, why: str) -> None:
         raise ValueError(f"{what} needs {needs}, since {why}.")
 
 
-def start_fit(
-    update: Update,
-    engine: Engine,
-    problem: Problem,
-    penalty: PenaltyMatrix | None,
-    capacity: int,
-    watch: Watch | None = None,
-) -> Fit:
+def start_fit(update: Update, problem: Problem, design: Design, watch: Watch | None = None) -> Fit:
     """The fit without any atom, in which weights follow by the given update; a long refit asks `watch` on its way."""
-    design = Design(engine, problem.fixed_values(problem.X), penalty, capacity)
+    engine = design.engine
     if problem.loss is not None:
         return _start_loss_fit(update, design, problem, Objective(problem.loss, problem.targets, engine.weights, watch))
     targets = np.sqrt(engine.weights) * problem.targets

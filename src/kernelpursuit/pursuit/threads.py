@@ -1,4 +1,4 @@
-"""Who computes: the threads of the native core, and those of the BLAS that would be in their way."""
+"""Threads: how many the native core has, and one for the BLAS while both take turns (thread oversubscription)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+from kernelpursuit import _native
 
 _lock = threading.Lock()
 _n_inside = 0
@@ -66,3 +69,13 @@ def _let_go(controller: Any) -> None:
     for library in controller.lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread()
+
+
+def resolve_threads(n_jobs: int | None) -> int:
+    """Number of threads for `n_jobs`: None and -1 mean all there are, -2 all but one, and so on."""
+    available = _native.max_threads()
+    if n_jobs is None:
+        return available
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} is not usable; give a number of threads, or -1 for all.")
+    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))

@@ -53,7 +53,12 @@ class TriangularFactor:
 
 
 def triangularise(
-    columns: ModelColumns, source: RowSource, penalties: np.ndarray, n_threads: int | None, watch: Watch | None = None
+    columns: ModelColumns,
+    source: RowSource,
+    penalties: np.ndarray,
+    *,
+    n_threads: int | None,
+    watch: Watch | None = None,
 ) -> TriangularFactor | None:
     """Return the factor of columns over all rows; None where they are numerically dependent.
 
