@@ -33,7 +33,7 @@ test: setup lint
 	$(PYTEST)
 
 # Without the native core: the rooms that compute with it, and what is learned by it.
-NUMPY_TESTS := $(addprefix tests/, contract dictionary engine losses native papers property reference) \
+NUMPY_TESTS := $(addprefix tests/, contract dictionary engine kernels losses native papers property reference) \
 	tests/learning/test_learned_scales.py tests/learning/test_refinement.py tests/estimators/test_fitting.py
 
 test-numpy: setup
