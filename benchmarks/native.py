@@ -112,6 +112,32 @@ def gradients_and_widths(dtype: type, rng: np.random.Generator) -> None:
     row("D c 4,500 x 512, d=9", dtype, product, 4_500 * 512, product / block, against, "near 1")
 
 
+def composed(dtype: type, rng: np.random.Generator) -> None:
+    n, m, d = 20_000, 2_000, 10
+    X = rng.normal(scale=0.3, size=(n, 2 * d)).astype(dtype)
+    C, v = X[:m].copy(), rng.normal(size=(1, n))
+    halves = [
+        (np.ascontiguousarray(C[:, half]), np.ascontiguousarray(X[:, half])) for half in np.split(np.arange(2 * d), 2)
+    ]
+    formulas, linear = [("rbf", 0.0, 0.0, 1), ("linear", 0.0, 0.0, 1)], ("linear", 0.0, 0.0)
+    for operation in ("sum", "product"):
+        steps = (*formulas, (operation, 0.0, 0.0, 0))
+        first, second, both = best_times(
+            lambda: _native.rmatvec(RBF, *halves[0], v),
+            lambda: _native.rmatvec(linear, *halves[1], v),
+            lambda steps=steps: _native.rmatvec(steps, C, X, v),
+        )
+        row(
+            f"D'v, {operation} of two kernels",
+            dtype,
+            both,
+            n * m,
+            both / (first + second),
+            "of the time of its terms",
+            "near 1",
+        )
+
+
 def stored_products(dtype: type, rng: np.random.Generator) -> None:
     size = 10_000 if dtype == np.float32 else 5_000
     A = rng.standard_normal((size, size), dtype)
@@ -141,6 +167,7 @@ def main() -> None:
             rng = np.random.default_rng(0)
             blocks_and_products(dtype, rng)
             gradients_and_widths(dtype, rng)
+            composed(dtype, rng)
             stored_products(dtype, rng)
 
 

@@ -19,6 +19,16 @@ class Cosine(FormulaKernel):
         return z / np.linalg.norm(z, axis=1, keepdims=True)
 
 
+class Pair(FormulaKernel):
+    """The Gaussian of the first two features, which are fewer columns than features."""
+
+    kind = "rbf"
+
+    def embed(self, X, origin):
+        """Two columns."""
+        return super().embed(X, origin)[:, :2].copy()
+
+
 @pytest.fixture
 def X(rng):
     return rng.normal(size=(80, 3))
@@ -38,3 +48,10 @@ def test_it_is_a_kernel_like_any_other(X):
         np.testing.assert_allclose(model.predict(X), matrix.predict(kernel(X)), rtol=1e-6, atol=1e-9)
     assert KernelPursuitClassifier(kernel=Cosine(), gamma=1.0, max_atoms=5).fit(X, y > 0).score(X, y > 0) > 0.9
     assert repr(Cosine(gamma=2.0)) == "Cosine(gamma=2.0)"
+
+
+def test_columns_that_do_not_fit_are_refused_in_a_sum(X):
+    """By itself a kernel may have any number of columns; beside others they must be found again."""
+    np.testing.assert_allclose(Pair(gamma=1.0)(X), RBF(gamma=1.0)(X[:, :2]), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"Pair\(gamma=1.0\) embeds 3 features in 2 columns"):
+        (Pair(gamma=1.0) + RBF(gamma=1.0))(X)

@@ -66,6 +66,12 @@ class Composed(Kernel):
     def embed(self, X: Any, origin: Any) -> Any:
         """Rows as each term takes them, side by side; sparse if all are."""
         parts = [term.embed(X, o) for term, o in zip(self.terms, origin)]
+        for term, part in zip(self.terms, parts):
+            if part.shape[1] != term.columns * X.shape[1]:
+                raise ValueError(
+                    f"{term!r} embeds {X.shape[1]} features in {part.shape[1]} columns, which is not its columns="
+                    f"{term.columns} for each; say how many there are."
+                )
         if all(map(sp.issparse, parts)):
             return sp.csr_array(sp.hstack(parts))
         return np.hstack([part.toarray() if sp.issparse(part) else part for part in parts])
