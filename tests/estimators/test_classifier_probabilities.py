@@ -215,21 +215,31 @@ class TestLeaveOneOutOfOtherLosses:
                 want = best_temperature(scores[:, None], y)
                 np.testing.assert_allclose(model.path_.temperature[k], want, rtol=precision)
 
-    def test_they_are_close_to_refits(self, rows):
-        """The log loss of rows left out, by one Newton step and by a fit without each row over the same atoms."""
-        X, y = rows
-        y = (y > 0).astype(int)
-        model = classifier(max_atoms=4).fit(X, y)
-        K = rbf_kernel(X, X[model.path_.atoms(4)], gamma=GAMMA)
-        losses = []
-        for i in range(60):
-            rest = np.delete(np.arange(60), i)
-            alone = plain_classifier(kernel="precomputed", alpha=ALPHA, stop="max", max_atoms=4)
-            score = alone.fit(K[rest], y[rest]).decision_function(K[[i]])[0]
-            losses.append(np.logaddexp(0, -2 * (2 * y[i] - 1) * score) / np.log(2))
-        training = model.path_.residual_norm[4] ** 2 / 60
-        np.testing.assert_allclose(model.path_.loo[4], np.mean(losses), rtol=0.05)
-        assert abs(model.path_.loo[4] - np.mean(losses)) < 0.3 * (np.mean(losses) - training)
+    def test_they_are_close_to_refits(self):
+        """The log loss of rows left out, by one Newton step and by a fit without each row over the same atoms.
+
+        Single rows far from their class may be off; the mean over five draws is not.
+        """
+        found, wanted, trained = [], [], []
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(60, 3))
+            value = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2]
+            y = (value > np.quantile(value, 0.4)).astype(int)
+            y[::5] = np.arange(12) % 2
+            model = classifier(max_atoms=4).fit(X, y)
+            K = rbf_kernel(X, X[model.path_.atoms(4)], gamma=GAMMA)
+            losses = []
+            for i in range(60):
+                rest = np.delete(np.arange(60), i)
+                alone = plain_classifier(kernel="precomputed", alpha=ALPHA, stop="max", max_atoms=4)
+                score = alone.fit(K[rest], y[rest]).decision_function(K[[i]])[0]
+                losses.append(np.logaddexp(0, -2 * (2 * y[i] - 1) * score) / np.log(2))
+            found.append(model.path_.loo[4])
+            wanted.append(np.mean(losses))
+            trained.append(model.path_.residual_norm[4] ** 2 / 60)
+        assert np.mean(found) == pytest.approx(np.mean(wanted), rel=0.05)
+        assert abs(np.mean(found) - np.mean(wanted)) < 0.2 * (np.mean(wanted) - np.mean(trained))
 
 
 class TestCalibration:

@@ -304,6 +304,7 @@ class TestStages:
 
 
 class TestRowsFarFromAllOthers:
+    @pytest.mark.filterwarnings("ignore::kernelpursuit.exceptions.GrossErrorWarning")
     @pytest.mark.parametrize("seed", range(4))
     def test_do_not_decide_the_number_of_atoms(self, seed):
         """Without it, there is only the constant at such a row, which wide kernels may have led anywhere."""

@@ -104,15 +104,19 @@ def test_spread_of_sparse_rows(rng):
 class TestWide:
     """More features than can have a scale each."""
 
+    @staticmethod
+    def draw(seed):
+        rng = np.random.default_rng(seed)
+        hidden = rng.normal(size=(150, 2))
+        X = np.where(rng.random((150, 40)) < 0.5, hidden @ rng.normal(size=(2, 40)), 0.0)
+        return X, np.sin(hidden[:, 0]) + hidden[:, 1]
+
     @pytest.fixture
     @staticmethod
     def rows(monkeypatch):
         for module in (observations, sample, wide):
             monkeypatch.setattr(module, "MOST_SCALES", 20)
-        rng = np.random.default_rng(2)
-        hidden = rng.normal(size=(150, 2))
-        X = np.where(rng.random((150, 40)) < 0.5, hidden @ rng.normal(size=(2, 40)), 0.0)
-        return X, np.sin(hidden[:, 0]) + hidden[:, 1]
+        return TestWide.draw(2)
 
     def test_one_scale_for_all(self, rows, capsys):
         X, y = rows
@@ -128,13 +132,19 @@ class TestWide:
             X[model.center_indices_],
         )
 
-    def test_units_are_learned(self, rows):
-        X, y = rows
-        units = 10.0 ** np.random.default_rng(0).integers(-4, 5, 40)
-        one = regressor(max_atoms=40).fit(X[:100], y[:100])
-        other = regressor(max_atoms=40).fit((X * units)[:100], y[:100])
-        errors = [np.mean(np.square(m.predict(A[100:]) - y[100:])) for m, A in ((one, X), (other, X * units))]
-        assert errors[1] < 1.3 * errors[0]
+    @pytest.mark.usefixtures("rows")
+    def test_units_are_learned(self):
+        ratios = []
+        for seed in range(6):
+            X, y = self.draw(seed)
+            units = 10.0 ** np.random.default_rng(seed + 100).integers(-4, 5, 40)
+            errors = []
+            for rows in (X, X * units):
+                model = regressor(max_atoms=40).fit(rows[:100], y[:100])
+                errors.append(np.mean(np.square(model.predict(rows[100:]) - y[100:])))
+            assert max(errors) < 0.5 * y.var()
+            ratios.append(errors[1] / errors[0])
+        assert np.exp(np.mean(np.log(ratios))) < 1.2, ratios
 
     def test_classes_and_a_given_penalty(self, rows):
         X, y = rows
