@@ -25,14 +25,14 @@ def refitted(path: PursuitPath, k: int, engine: Engine, problem: Problem, record
     memory n k numbers.
     """
     atoms, members = path.atoms(k), path.members(k)
-    fit = start_fit(Orthogonal(), engine, problem, None, len(atoms))
+    fit = start_fit(Orthogonal(), engine, problem, penalty=None, capacity=len(atoms))
     assert isinstance(fit, OrthogonalFit), "the squared loss, all weights refitted"
     added = [fit.add(fit.examine(np.array([atom])), 0) is Outcome.ADDED for atom in atoms]
     models = path.models
     assert isinstance(models, Explicit)
     factor = Factor(members[added], fit.basis.R, fit.b[: fit.basis.size] / problem.scale)
     monitor = None if recorder.monitor is None else recorder.monitor.again()
-    entry = Recorder(fit, 0, problem, recorder.measure, monitor).entry()
+    entry = Recorder(fit, 0, problem, measure=recorder.measure, monitor=monitor).entry()
     size = path.size.copy()
     size[k] = sum(added)
     known: dict[str, Any] = {
