@@ -14,10 +14,11 @@ from kernelpursuit._validate import check_flag, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed, as_dictionary
 from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.losses import Loss, Squared, as_loss
+from kernelpursuit.pursuit.by_moments import path_by_moments
+from kernelpursuit.pursuit.criteria import Monitor
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import pursue
 from kernelpursuit.pursuit.measure import Measure, classes_of
-from kernelpursuit.pursuit.monitor import Monitor
 from kernelpursuit.pursuit.path import PursuitPath, Script
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem, as_rows, as_targets, check_weights, pose
@@ -25,16 +26,11 @@ from kernelpursuit.pursuit.recorder import Recorder
 from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.settings import Settings
-from kernelpursuit.pursuit.streamed import Stream, ended, streamed_path
 from kernelpursuit.pursuit.system import Fit, check_loss, check_system, require_known, start_fit
 from kernelpursuit.pursuit.threads import one_blas_thread
-from kernelpursuit.pursuit.triangular_factor import triangularise
 from kernelpursuit.pursuit.watch import STEPS, Watch
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import MinRes, Stagewise, Update, as_update
-
-# Of the time that a path from blocks of rows takes, what goes to the moments.
-MOMENTS_SHARE = 0.6
 
 
 def pursuit_path(
@@ -340,7 +336,7 @@ def _run(
     end_reason = "" if max_atoms == asked_for else settings.all_picked
     script = None if extend is None else problem.renumber(extend)
     if settings.by_moments and max_atoms == problem.dictionary.n_atoms:
-        path, found = _by_moments(problem, settings, rule, n_threads, watch, end_reason)
+        path, found = path_by_moments(problem, settings, rule, _order_of, n_threads, watch, end_reason)
         if path is not None:
             return _Run(path, problem, Measure(None, settings.classes), None)
         script = script if found is None else found
@@ -360,45 +356,10 @@ def _run(
     return _Run(path, problem, recorder.measure, recorder)
 
 
-def _by_moments(
-    problem: Problem, settings: Settings, rule: StoppingRule, n_threads: int, watch: Watch | None, end_reason: str
-) -> tuple[PursuitPath | None, Script | None]:
-    """The path over all atoms from blocks of rows, and the steps that lead there.
-
-    The path is None where a loop over all rows is to take these steps, and the steps are where atoms are dependent.
-
-    Notes
-    -----
-    Scores depend on the rows by inner products alone. With `R'R` the matrix of these and `R'b = D'y`, the k atoms have
-    the same products with each other and with the targets as the columns of R, of k rows each, with b: so the loop sees
-    k rows in place of n, and picks the same atoms.
-    """
-    penalty, _ = resolve_penalty(settings.penalty, settings.alpha, problem.total_weight, problem.dictionary, n_threads)
-    n_atoms = problem.dictionary.n_atoms
-    own = np.zeros(n_atoms) if penalty is None else penalty.diagonal(n_atoms)
-    stream, watch = Stream.of(problem, n_threads), watch or Watch()
-    with watch.within(0.0, MOMENTS_SHARE):
-        factor = triangularise(stream.columns, stream.source, own, n_threads, watch)
-    if factor is None:
-        return None, None
-    n_fixed = stream.columns.n_fixed
-    few = Settings(Precomputed(), n_atoms, settings.seed, penalty=None, n_jobs=settings.n_jobs, intervals=False)
-    atoms = _run(factor.R[n_fixed:, n_fixed:], factor.b[n_fixed:], few, StoppingRule(), None, None).path.atom
-    script = Script.in_blocks_of(atoms)
-    # Who may end a fit between two steps, and what is asked of all rows at each of them, needs a loop over all rows.
-    is_followed = any(hasattr(one, "on_stage") for one in watch.callbacks)
-    asks_more = settings.classes or rule.needs_correlation or rule.needs_coherence or settings.margin is not None
-    if len(atoms) < n_atoms or not stream.pays or is_followed or asks_more:
-        return None, script
-    factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
-    with watch.within(MOMENTS_SHARE, 1.0):
-        path = streamed_path(
-            problem, stream.in_order(atoms), factor, own[atoms], intervals=settings.intervals, watch=watch
-        )
-    if path is None:
-        return None, script
-    norms, last = (factor.target_norm, problem.scale), end_reason or f"max_atoms={n_atoms} reached"
-    return ended(path, rule, watch, max_atoms=n_atoms, norms=norms, last=last), script
+def _order_of(R: np.ndarray, b: np.ndarray, settings: Settings) -> np.ndarray:
+    """The order in which the loop picks the columns of R, shape (n_atoms, n_atoms), for targets b."""
+    few = Settings(Precomputed(), len(R), settings.seed, penalty=None, n_jobs=settings.n_jobs, intervals=False)
+    return _run(R, b, few, StoppingRule(), None, None).path.atom
 
 
 def _set_up(
