@@ -9,11 +9,11 @@ from sklearn.datasets import make_blobs
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, pursuit_path
 from kernelpursuit.callbacks import Callback, Stage, TimeLimit
 from kernelpursuit.data import make_friedman
-from kernelpursuit.learning import plan, stages
+from kernelpursuit.learning import choose_kernel, plan, stages
 from kernelpursuit.pursuit import progress, watch
 from kernelpursuit.pursuit.watch import ALL_ROWS, Watch
 
-STAGES = ["scales, round 1 of 2", "scales, round 2 of 2", "kernel 2 of 3", "widths", "atoms", "order", ALL_ROWS]
+STAGES = ["scales, round 1 of 2", "scales, round 2 of 2", "kernel 2 of 3", "widths", "atoms", ALL_ROWS]
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +22,10 @@ def _short(monkeypatch):
     monkeypatch.setattr(plan.RefinePlan, "__init__", short(plan.RefinePlan, n_steps=2, n_rounds=2))
     monkeypatch.setattr(plan, "CHOICES_FROM", 100)
     # So few rows would all be atoms, and other kernels be out before they have a round.
-    monkeypatch.setattr(stages, "EVERY_ROW_BELOW", 0)
-    monkeypatch.setattr(stages, "DOUBTED_BELOW", 0)
-    monkeypatch.setattr(stages, "start_of_another", lambda kernel, model, *others: model)
+    for module in (stages, choose_kernel):
+        monkeypatch.setattr(module, "EVERY_ROW_BELOW", 0)
+    monkeypatch.setattr(choose_kernel, "DOUBTED_BELOW", 0)
+    monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others: model)
 
 
 def short(kind, **settings):

@@ -8,7 +8,7 @@ from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.callbacks import Callback
 from kernelpursuit.dictionary import Always, KernelAtoms, LinearTrend
 from kernelpursuit.kernels import Matern32
-from kernelpursuit.pursuit import LoopSpec, TrainingRows, problem, run, run_pursuit, streamed
+from kernelpursuit.pursuit import LoopSpec, TrainingRows, by_moments, problem, run_pursuit, streamed
 from kernelpursuit.rows import source
 from kernelpursuit.stopping import as_rule
 
@@ -35,7 +35,7 @@ def count_streams(monkeypatch):
         found.append(streamed.streamed_path(*args, **options))
         return found[-1]
 
-    monkeypatch.setattr(run, "streamed_path", spy)
+    monkeypatch.setattr(by_moments, "streamed_path", spy)
     return found
 
 
@@ -53,10 +53,10 @@ def both_ways(
     return [
         run_pursuit(
             TrainingRows(X, y, weights, **options),
-            LoopSpec(dictionary, len(centers), 0, as_rule(rule), by_moments=by_moments, **given),
+            LoopSpec(dictionary, len(centers), 0, as_rule(rule), by_moments=moments, **given),
             callback=callback,
         )
-        for by_moments in (True, False)
+        for moments in (True, False)
     ]
 
 
@@ -162,9 +162,29 @@ class TestPath:
         assert [step[0] for step in seen] == [1, 2, 3, 4, 5] * 2
         assert len(count_streams) == 1
 
-    def test_is_left_to_the_loop_where_a_callback_asks_on_the_way(self, rng, count_streams):
+    def test_a_callback_that_watches_changes_nothing(self, rng, count_streams):
         X, y = rows(rng)
-        assert_same(*both_ways(X, y, callback=Callback()))
+        stages = []
+
+        class Watches(Callback):
+            def on_stage(self, stage):
+                stages.append(stage)
+
+        watched, alone = both_ways(X, y, callback=Watches())[0], both_ways(X, y)[0]
+        np.testing.assert_array_equal(watched.path.loo, alone.path.loo)
+        assert stages
+        assert len(count_streams) == 2
+
+    def test_is_left_to_the_loop_where_a_callback_ends_it(self, rng, count_streams):
+        X, y = rows(rng)
+
+        class Ends(Callback):
+            def on_stage(self, stage):
+                return True
+
+        found, loop = both_ways(X, y, callback=Ends())
+        assert_same(found, loop)
+        assert found.path.n_steps == 1
         assert not count_streams
 
     def test_does_not_depend_on_blocks(self, rng, monkeypatch):

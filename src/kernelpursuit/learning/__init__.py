@@ -12,6 +12,9 @@ scales         one scale a feature, and the penalty, by leave-one-out errors
 process        kernel, scales and noise of few rows, by evidence
 rivals         the simple models that have to be beaten
 refine         atoms moved
+choose_kernel  one kernel of several, with its scales
+choose_atoms   atoms in one width or several, moved, with a penalty
+learned        what was learned, in the units of the caller
 plan, cost     how much each stage looks at, and about how long it takes
 wide           one scale for all of many features
 suit           width and penalty for another loop than the default one
@@ -19,9 +22,10 @@ stages         all of it in turn
 """
 
 from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.learned import Learned
 from kernelpursuit.learning.observations import Observations, observe
 from kernelpursuit.learning.plan import Plan, make_plan
-from kernelpursuit.learning.stages import Learned, learn, learn_wide
+from kernelpursuit.learning.stages import learn, learn_wide
 from kernelpursuit.learning.suit import Trial, common_scale, suit
 from kernelpursuit.learning.wide import is_wide
 from kernelpursuit.rows import Distinct

@@ -26,6 +26,8 @@ MOST_TIMES, MOST_IN_EVIDENCE = 100.0, 10.0
 NEARLY_ALL, FAR = (0.02, 0.98), 2.0
 # Rows of up to so many values are standardised once, and looked at as a whole; of more, as many as that at a time.
 AT_ONCE = 2**22
+# Streams of random numbers; each stage has its own, so that what one draws does not move the others.
+SHUFFLE, SCALES, REFINE = 11, 12, 13
 # Gross errors are no more than so many spreads from the centre: there all kernels vanish, and no square overflows.
 LIMITS = (-1e6, 1e6)
 
@@ -244,3 +246,8 @@ def joined(first: Rows, second: Rows) -> Rows:
         np.concatenate([first.weights, second.weights]),
         None if first.counts is None else np.concatenate([first.units, second.units]),
     )
+
+
+def drawn_from(seed: int, stream: int) -> np.random.Generator:
+    """Random numbers of one stream."""
+    return np.random.default_rng([seed, 0, stream])

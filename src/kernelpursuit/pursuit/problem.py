@@ -12,6 +12,7 @@ from kernelpursuit._validate import as_floats, check_finite, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed, split
 from kernelpursuit.losses import Loss
 from kernelpursuit.losses.real import check_size
+from kernelpursuit.penalties import Atoms
 from kernelpursuit.pursuit.measure import classes_of
 from kernelpursuit.pursuit.path import PursuitPath, Replay
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
@@ -75,6 +76,10 @@ class Problem:
         if self.always is not None:
             parts.append(self.always.block(self.always.rows(X), np.arange(self.always.n_atoms)))
         return np.vstack(parts)
+
+    def penalised_atoms(self, n_threads: int) -> Atoms:
+        """The atoms that a penalty is over."""
+        return replace(Atoms.of(self.dictionary, self.total_weight, self.numbers), n_threads=n_threads)
 
     def number_back(self, path: PursuitPath) -> PursuitPath:
         """Return the path with atoms numbered as in the whole dictionary."""

@@ -14,12 +14,12 @@ from kernelpursuit._validate import check_flag, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.losses import Squared
-from kernelpursuit.penalties import Atoms
+from kernelpursuit.pursuit.by_moments import path_by_moments
+from kernelpursuit.pursuit.criteria import Monitor
 from kernelpursuit.pursuit.fits.base import Design
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import Limit, pursue
 from kernelpursuit.pursuit.measure import Measure, classes_of
-from kernelpursuit.pursuit.monitor import Monitor
 from kernelpursuit.pursuit.path import PursuitPath, Replay
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem, pose
@@ -27,16 +27,11 @@ from kernelpursuit.pursuit.recorder import Recorder
 from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.spec import LoopSpec, TrainingRows
-from kernelpursuit.pursuit.streamed import Stream, ended, streamed_path
 from kernelpursuit.pursuit.system import check_loss, check_system, require_known, start_fit
 from kernelpursuit.pursuit.threads import one_blas_thread, resolve_threads
-from kernelpursuit.pursuit.triangular_factor import triangularise
 from kernelpursuit.pursuit.watch import STEPS, Watch
 from kernelpursuit.stopping import StoppingRule, count_atoms
 from kernelpursuit.updates import MinRes
-
-# Of the time that a path from blocks of rows takes, what goes to the moments.
-MOMENTS_SHARE = 0.6
 
 
 @dataclass
@@ -167,7 +162,7 @@ def _run(rows: TrainingRows, spec: LoopSpec, watch: Watch | None = None, replay:
     limit = Limit(most, "" if most == asked_for else spec.all_picked)
     steps = None if replay is None else problem.renumber(replay)
     if spec.by_moments and most == problem.dictionary.n_atoms:
-        path, found = _by_moments(problem, spec, limit, watch or Watch())
+        path, found = path_by_moments(problem, spec, limit, order_of=_order_of, watch=watch or Watch())
         if path is not None:
             return _Run(path, problem, Measure(None, spec.classes), None)
         steps = steps if found is None else found
@@ -177,54 +172,16 @@ def _run(rows: TrainingRows, spec: LoopSpec, watch: Watch | None = None, replay:
     return _Run(path, problem, recorder.measure, recorder)
 
 
-def _by_moments(
-    problem: Problem, spec: LoopSpec, limit: Limit, watch: Watch
-) -> tuple[PursuitPath | None, Replay | None]:
-    """The path over all atoms from blocks of rows, and the steps that lead there.
-
-    The path is None where a loop over all rows is to take these steps, and the steps are where atoms are dependent.
-
-    Notes
-    -----
-    Scores depend on the rows by inner products alone. With `R'R` the matrix of these and `R'b = D'y`, the k atoms have
-    the same products with each other and with the targets as the columns of R, of k rows each, with b: so the loop sees
-    k rows in place of n, and picks the same atoms.
-    """
-    n_threads, rule = resolve_threads(spec.n_jobs), spec.rule
-    penalty, _ = resolve_penalty(spec.penalty, spec.alpha, _atoms_of(problem, n_threads))
-    n_atoms = problem.dictionary.n_atoms
-    own = np.zeros(n_atoms) if penalty is None else penalty.diagonal()
-    stream = Stream.of(problem, n_threads)
-    with watch.within(0.0, MOMENTS_SHARE):
-        factor = triangularise(stream.columns, stream.source, own, n_threads=n_threads, watch=watch)
-    if factor is None:
-        return None, None
-    n_fixed = stream.columns.n_fixed
-    few = LoopSpec(Precomputed(), n_atoms, spec.seed, penalty=None, n_jobs=spec.n_jobs, intervals=False)
-    atoms = _run(TrainingRows(factor.R[n_fixed:, n_fixed:], factor.b[n_fixed:]), few).path.atom
-    steps = Replay.in_blocks_of(atoms)
-    # Who may end a fit between two steps, and what is asked of all rows at each of them, needs a loop over all rows.
-    is_followed = any(hasattr(one, "on_stage") for one in watch.callbacks)
-    asks_more = spec.classes or rule.needs_correlation or rule.needs_coherence or spec.margin is not None
-    if len(atoms) < n_atoms or not stream.pays or is_followed or asks_more:
-        return None, steps
-    factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
-    with watch.within(MOMENTS_SHARE, 1.0):
-        path = streamed_path(problem, stream.in_order(atoms), factor, own[atoms], intervals=spec.intervals, watch=watch)
-    if path is None:
-        return None, steps
-    norms = factor.target_norm, problem.scale
-    return ended(path, rule, watch, max_atoms=n_atoms, norms=norms, last=limit.reason), steps
-
-
-def _atoms_of(problem: Problem, n_threads: int) -> Atoms:
-    return replace(Atoms.of(problem.dictionary, problem.total_weight, problem.numbers), n_threads=n_threads)
+def _order_of(R: np.ndarray, b: np.ndarray, spec: LoopSpec) -> np.ndarray:
+    """The order in which the loop picks the columns of R, shape (n_atoms, n_atoms), for targets b."""
+    few = LoopSpec(Precomputed(), len(R), spec.seed, penalty=None, n_jobs=spec.n_jobs, intervals=False)
+    return _run(TrainingRows(R, b), few).path.atom
 
 
 def _set_up(problem: Problem, spec: LoopSpec, max_atoms: int, budget: int, watch: Watch | None) -> Recorder:
     """Start the fit, and who records it."""
     n_threads = resolve_threads(spec.n_jobs)
-    penalty, nugget = resolve_penalty(spec.penalty, spec.alpha, _atoms_of(problem, n_threads))
+    penalty, nugget = resolve_penalty(spec.penalty, spec.alpha, problem.penalised_atoms(n_threads))
     # The basis is needed whatever happens; the dictionary is kept in what the budget leaves beside it. A penalty
     # between atoms has a share of every direction for every atom.
     n_fixed = problem.intercept + (0 if problem.always is None else problem.always.n_atoms)

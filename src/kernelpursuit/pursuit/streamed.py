@@ -145,17 +145,15 @@ def streamed_path(
     )
 
 
-def ended(
-    path: PursuitPath, rule: StoppingRule, watch: Watch | None, *, max_atoms: int, norms: tuple[float, float], last: str
-) -> PursuitPath:
-    """The path up to where the loop would have ended on its way.
+def ended(path: PursuitPath, rule: StoppingRule, watch: Watch, *, norms: tuple[float, float], last: str) -> PursuitPath:
+    """The path up to where the loop would have ended on its way, by the rule or by callbacks that see the path.
 
     `norms` are those of the targets and of the unit in which they are, `last` what is said where all atoms are picked.
     """
     target_norm, scale = norms
     for k in range(path.n_steps + 1):
         running = _up_to(path, k, "running")
-        reason = watch.step(running, max_atoms) if k and watch is not None else None
+        reason = watch.step_done(running) if k else None
         reason = reason or why_end(float(path.residual_norm[k]) * scale, running, rule, target_norm)
         if reason is None and k == path.n_steps:
             reason = last

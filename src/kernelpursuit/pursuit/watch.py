@@ -111,9 +111,17 @@ class Watch:
         relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
         words = f"{k} of at most {max_atoms} atoms, relative residual {relative:.4f}"
         self._show(stage, words if stage.name == ALL_ROWS else f"{stage.name}: {words}")
-        if sees_path and any([callable(one) and one(path) for one in self.callbacks]):
+        if sees_path and self._ends_at(path):
             return ASKED
         return ASKED if self._is_ended(stage) else None
+
+    def step_done(self, path: Any) -> str | None:
+        """The same of a step whose successors are done as well, so that nobody need be asked for the time."""
+        return ASKED if self._shows_path and self._ends_at(path) else None
+
+    def _ends_at(self, path: Any) -> bool:
+        """Whether any callback ends the loop at this path; all of them are asked."""
+        return any([callable(one) and one(path) for one in self.callbacks])
 
     @property
     def _shows_path(self) -> bool:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 
 from kernelpursuit.pursuit.basis import grown
+from kernelpursuit.pursuit.criteria.base import Criterion
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.problem import Problem
 
 
-class Monitor:
-    """Follows the error on held-out rows, where it keeps the values of every atom that was picked."""
+class Monitor(Criterion):
+    """`validation` and `validation_error`: the error on validation rows, where the values of picked atoms are kept."""
 
     def __init__(self, problem: Problem, measure: Measure, n_threads: int | None = None):
         assert problem.held_out is not None
@@ -23,6 +25,7 @@ class Monitor:
         self.rows = problem.dictionary.rows(X)
         self.fixed = problem.fixed_values(X)
         self.targets = targets * problem.scale
+        self.scale = problem.scale
         self.weights = weights / weights.sum()
         self.limits = None if problem.limits is None else (problem.limits * problem.scale)[:, None]
         self.values = np.empty((0, X.shape[0]))
@@ -35,7 +38,7 @@ class Monitor:
         fresh.values, fresh.n_seen = self.values[:0], 0
         return fresh
 
-    def follow(self, fit: Fit) -> dict[str, float]:
+    def entry(self, fit: Fit) -> dict[str, Any]:
         """Return the mean loss of the fit as it is, and for classes the part of the rows in a wrong one."""
         used = fit.used
         self.values = grown(self.values, len(used))
@@ -48,7 +51,7 @@ class Monitor:
         scores = weights[: fit.n_fixed].T @ self.fixed + weights[fit.n_fixed :].T @ self.values[places]
         if self.limits is not None:
             scores = np.clip(scores, -self.limits, self.limits)
-        errors = {"validation": float(self.measure.losses(self.targets, scores) @ self.weights)}
+        errors = {"validation": float(self.measure.losses(self.targets, scores) @ self.weights) / self.scale**2}
         if self.measure.classes:
             errors["validation_error"] = float(self.measure.wrong(self.targets, scores) @ self.weights)
         return errors

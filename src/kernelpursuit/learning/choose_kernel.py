@@ -1,0 +1,142 @@
+"""One kernel of several, with the scales that were learned for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kernelpursuit.kernels import Kernel
+from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.leave_one_out import Losses
+from kernelpursuit.learning.model import Model
+from kernelpursuit.learning.plan import EVERY_ROW_BELOW, KERNEL, SCALES_PART, SIMPLE, EvidencePlan, Plan
+from kernelpursuit.learning.process import learn_process, losses_of_process
+from kernelpursuit.learning.sample import SCALES, Rows, drawn_from
+from kernelpursuit.learning.scales import (
+    FIRST_ALPHA,
+    Scales,
+    judged_by_others,
+    learn_scales,
+    learn_scales_at_every_row,
+    losses_of_atoms_at,
+)
+from kernelpursuit.learning.starts import Starts, common_width_is_better, start_of_another
+
+# Another kernel is taken where it lowers the error by this fraction.
+BETTER = 0.01
+# With more features than this for each row, and fewer rows than that, scales are judged by rows they were not tuned on;
+# dealt to so many folds, or to two where rows are not so few.
+DOUBTED, DOUBTED_BELOW, FOLDS = 0.03, 1000, 4
+# The quantile of errors by which it is seen how much larger those of other rows are, and the most they are taken for.
+LARGER, MOST_OPTIMISM = 0.9, 5.0
+# With an atom at every row: steps of L-BFGS, and most scales for each row.
+EVERY_ROW_STEPS, SCALES_A_ROW = 15, 0.25
+
+
+def scales_are_few(starts: Starts, rows: Rows) -> bool:
+    """Whether features are few for the rows."""
+    return starts.n_features <= SCALES_A_ROW * len(rows)
+
+
+def choose_kernel(
+    kernels: Sequence[Kernel], starts: Starts, rows: Rows, task: Task, plan: Plan
+) -> tuple[Kernel, Scales]:
+    """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
+    assert plan.scales is not None
+    scales_plan = plan.scales.with_atoms_for(starts.dof, len(rows), starts.n_features)
+    generator = drawn_from(task.seed, SCALES)
+    samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
+
+    # Too many scales, or too little penalty, fit the rows they are judged by.
+    is_penalised = task.alpha is None or task.alpha >= FIRST_ALPHA
+    is_held = is_penalised and scales_are_few(starts, rows)
+
+    def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray], rows: Rows = rows) -> Scales:
+        if len(rows) < EVERY_ROW_BELOW and is_held:
+            return learn_scales_at_every_row(kernel, models, rows, task, EVERY_ROW_STEPS)
+        return learn_scales(kernel, models, rows, task, scales_plan, samples)
+
+    task.watch.part(SCALES_PART)
+    first = learned(kernels[0], starts.models, samples)
+    if common_width_is_better(kernels[0], starts, first.model, rows, task):
+        again = learned(kernels[0], [starts.common.model], samples[-1:])
+        first = again if _is_better(again, first, part=0.0) else first
+    kernel, best = kernels[0], first
+    task.watch.part(KERNEL)
+    for i, rival in enumerate(kernels[1:]):
+        start = start_of_another(kernels[0], first.model, rival, rows, task)
+        if start is None:
+            continue
+        with task.watch.within(i / len(kernels[1:]), (i + 1) / len(kernels[1:]), f"kernel {i + 2} of {len(kernels)}"):
+            tried = learned(rival, [start], samples[-1:])
+        if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
+            # What the simple models come to was found for all rounds of the first kernel.
+            kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple, line=first.line)
+    if best.losses is None or not is_penalised:
+        return kernel, best
+
+    def judge(others: Rows, both: Rows, judged: np.ndarray) -> Losses | None:
+        found = learned(kernel, starts.models[:1], [np.arange(len(others))], others)
+        if found.losses is None:
+            return None
+        return losses_of_atoms_at(others, kernel, found.model, both, judged, task)
+
+    return kernel, _judged_again(best, starts, rows, task, judge)
+
+
+def choose_kernel_by_evidence(
+    kernels: Sequence[Kernel], starts: Starts, rows: Rows, task: Task, plan: EvidencePlan
+) -> tuple[Kernel, Scales]:
+    """Learn kernel, scales and noise by the evidence of a Gaussian process."""
+    task.watch.part(SCALES_PART)
+    rows = rows.of_unit_noise()
+    kernel, best = learn_process(kernels, starts.models, rows, task, plan)
+
+    def judge(others: Rows, both: Rows, judged: np.ndarray) -> Losses:
+        found = learn_process([kernel], starts.models, others, task, plan)[1]
+        return losses_of_process(kernel, found.model, both, judged, task)
+
+    if task.watch.has_ended:
+        return kernel, best
+    again = _judged_again(best, starts, rows, task, judge)
+    if again.is_tuned_on_others:
+        again = replace(again, optimism=_optimism(best, again))
+    return kernel, again if best.is_worth_it is None else replace(best, optimism=again.optimism)
+
+
+def _optimism(tuned: Scales, judged: Scales) -> float:
+    """How many times larger errors are of rows that scales were not tuned on, by the larger ones of both."""
+    assert tuned.losses is not None
+    assert judged.losses is not None
+    large = [np.quantile(one.values[one.shares > 0], LARGER) for one in (tuned.losses, judged.losses)]
+    return float(np.clip(np.sqrt(large[1] / large[0]), 1.0, MOST_OPTIMISM)) if large[0] > 0 else 1.0
+
+
+def _judged_again(
+    scales: Scales,
+    starts: Starts,
+    rows: Rows,
+    task: Task,
+    judge: Callable[[Rows, Rows, np.ndarray], Losses | None],
+) -> Scales:
+    """The same scales, and where those are many for the rows, with losses of rows that others like them were tuned on.
+
+    So many scales, tuned on so few rows, say little of others; those of other rows say what they are worth.
+    """
+    if starts.n_features < max(2, DOUBTED * len(rows)) or len(rows) >= DOUBTED_BELOW:
+        return scales
+    task.watch.part(SIMPLE)
+    judged = judged_by_others(rows, task, judge, FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
+    if judged is None:
+        return scales
+    losses, simple, line = judged
+    return replace(scales, losses=losses, simple=simple, line=line, is_tuned_on_others=True)
+
+
+def _is_better(tried: Scales, other: Scales, part: float = BETTER) -> bool:
+    """Whether scales of one kernel have clearly lower losses than those of another, where both have some."""
+    if tried.last is None or other.last is None:
+        return False
+    return tried.last.are_clearly_below(other.last, part)

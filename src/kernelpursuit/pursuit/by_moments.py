@@ -1,0 +1,64 @@
+"""The path over all atoms of a small dictionary from moments of the rows: their order, and what each size comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kernelpursuit.pursuit.loop import Limit
+from kernelpursuit.pursuit.path import PursuitPath, Replay
+from kernelpursuit.pursuit.penalty import resolve_penalty
+from kernelpursuit.pursuit.problem import Problem
+from kernelpursuit.pursuit.spec import LoopSpec
+from kernelpursuit.pursuit.streamed import Stream, ended, streamed_path
+from kernelpursuit.pursuit.threads import resolve_threads
+from kernelpursuit.pursuit.triangular_factor import triangularise
+from kernelpursuit.pursuit.watch import Watch
+
+# Of the time that a path from blocks of rows takes, what goes to the moments.
+MOMENTS_SHARE = 0.6
+
+
+def path_by_moments(
+    problem: Problem,
+    spec: LoopSpec,
+    limit: Limit,
+    order_of: Callable[[np.ndarray, np.ndarray, LoopSpec], np.ndarray],
+    watch: Watch,
+) -> tuple[PursuitPath | None, Replay | None]:
+    """The path over all atoms from blocks of rows, and the steps that lead there.
+
+    The path is None where a loop over all rows is to take these steps, and the steps are where atoms are dependent.
+    `order_of` is the loop, which returns the order in which it picks the columns of a square matrix.
+
+    Notes
+    -----
+    Scores depend on the rows by inner products alone. With `R'R` the matrix of these and `R'b = D'y`, the k atoms have
+    the same products with each other and with the targets as the columns of R, of k rows each, with b: so the loop sees
+    k rows in place of n, and picks the same atoms.
+    """
+    n_threads, rule = resolve_threads(spec.n_jobs), spec.rule
+    penalty, _ = resolve_penalty(spec.penalty, spec.alpha, problem.penalised_atoms(n_threads))
+    n_atoms = problem.dictionary.n_atoms
+    own = np.zeros(n_atoms) if penalty is None else penalty.diagonal()
+    stream = Stream.of(problem, n_threads)
+    with watch.within(0.0, MOMENTS_SHARE):
+        factor = triangularise(stream.columns, stream.source, own, n_threads=n_threads, watch=watch)
+    if factor is None:
+        return None, None
+    n_fixed = stream.columns.n_fixed
+    atoms = order_of(factor.R[n_fixed:, n_fixed:], factor.b[n_fixed:], spec)
+    replay = Replay.in_blocks_of(atoms)
+    # What is asked of all rows at each step needs a loop over all rows.
+    asks_more = spec.classes or rule.needs_correlation or rule.needs_coherence or spec.margin is not None
+    # The passes over blocks are one step, which is taken as a whole or left to the loop, that can end sooner.
+    if len(atoms) < n_atoms or not stream.pays or asks_more or watch.ask(MOMENTS_SHARE):
+        return None, replay
+    factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
+    with watch.within(MOMENTS_SHARE, 1.0):
+        path = streamed_path(problem, stream.in_order(atoms), factor, own[atoms], intervals=spec.intervals, watch=watch)
+    if path is None:
+        return None, replay
+    norms = factor.target_norm, problem.scale
+    return ended(path, rule, watch, norms=norms, last=limit.reason), replay
