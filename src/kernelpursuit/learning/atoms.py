@@ -125,7 +125,7 @@ class Picked:
         if task.loss is None:
             return replace(self, model=model)
         values = model.values(kernel.spec, rows.Z, task.n_threads)
-        weights = reweighted(values, self.scores(kernel, rows.Z, task), rows, task, model.alpha)
+        weights = reweighted(values, self.scores(kernel, rows.Z, task), rows, task, alpha=model.alpha)
         return replace(self, model=model, weights=weights)
 
     def target(self, kernel: Kernel, rows: Rows, judged: np.ndarray, task: Task) -> Target:
@@ -159,7 +159,7 @@ def fitted_scores(values: np.ndarray, rows: Rows, task: Task, alpha: float) -> n
     scores = np.zeros_like(rows.y)
     if task.loss is None:
         return scores
-    return reweighted(values, scores, rows, task, alpha).T @ np.vstack([task.fixed(rows.Z), values])
+    return reweighted(values, scores, rows, task, alpha=alpha).T @ np.vstack([task.fixed(rows.Z), values])
 
 
 def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task) -> Target:

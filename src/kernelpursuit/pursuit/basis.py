@@ -313,7 +313,8 @@ class Basis:
         if self.penalised:
             _native.rotate(self._T[t : last + 1], cosines, sines, 1)
         self.size = last
-        return Rotations(column, cosines, sines, self._V[last], self._T[last, : self.n_coordinates])
+        values, coordinates = self._V[last], self._T[last, : self.n_coordinates]
+        return Rotations(column, cosines, sines, values=values, coordinates=coordinates)
 
 
 def _n_finite(rows: np.ndarray) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dtrsv
@@ -19,8 +18,7 @@ from kernelpursuit.pursuit.basis import Basis
 NEGATIVE = -1e-6
 
 
-@dataclass(frozen=True)
-class Picked:
+class Picked(NamedTuple):
     """Atoms in which others have their coordinates.
 
     basis    the basis of the model
@@ -81,7 +79,7 @@ class PenaltyMatrix:
     def own_part(self, own: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
         """What of the atoms' own entries of L is not in these coordinates, and takes one of their own."""
         left = own - np.einsum("ij,ij->i", coordinates, coordinates)
-        if not self.is_norm and (left < NEGATIVE * own).any():
+        if not (self.is_norm or self.is_diagonal) and (left < NEGATIVE * own).any():
             raise ValueError(f"penalty={self.penalty!r} is not positive semidefinite; give a matrix that is.")
         return left
 

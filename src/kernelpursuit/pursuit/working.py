@@ -16,6 +16,7 @@ For the squared loss `m = s`, `z = y`, and both are exact; for others, they are 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,20 +44,24 @@ class LocalQuadratic:
     gradient: np.ndarray
     weights: np.ndarray
 
+    @cached_property
+    def _root(self) -> np.ndarray:
+        return np.sqrt(self.weights)
+
     @property
     def response(self) -> np.ndarray:
         """The working response z."""
         return self.scores - self.gradient / (2 * self.weights)
 
-    @property
+    @cached_property
     def residual(self) -> np.ndarray:
         """`z - f`, times the root of the working weights, as a least-squares fit has it."""
-        return -self.gradient / (2 * np.sqrt(self.weights))
+        return -self.gradient / (2 * self._root)
 
     @property
     def targets(self) -> np.ndarray:
         """z, times the root of the working weights."""
-        return np.sqrt(self.weights) * self.scores + self.residual
+        return self._root * self.scores + self.residual
 
 
 def working_weights(curvature: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -25,18 +25,14 @@ class FitAround:
         The least-squares fit.
     """
 
+    quadratic: SquaredFit
     initial_cost: float
 
     def __init__(self, objective: Objective, quadratic: SquaredFit):
         self.objective = objective
-        self._quadratic = quadratic
+        self.quadratic = quadratic
         self._places: list[np.ndarray] = []
         self._weights: list[np.ndarray] = []
-
-    @property
-    def quadratic(self) -> SquaredFit:
-        """The least-squares fit."""
-        return self._quadratic
 
     @property
     def engine(self) -> Engine:

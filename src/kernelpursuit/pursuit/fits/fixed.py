@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ def fixed_direction(basis: Basis, column: np.ndarray) -> Direction:
     return direction
 
 
-@dataclass(frozen=True)
-class Centred:
+class Centred(NamedTuple):
     """An atom without its part along the fixed columns.
 
     column  what is left of its sample values

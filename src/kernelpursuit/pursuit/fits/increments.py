@@ -5,7 +5,7 @@ The same letters as everywhere: u = <j, left>, what is left for atom j to explai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from kernelpursuit.pursuit.models import Increments
 from kernelpursuit.pursuit.working import LocalQuadratic
 
 
-@dataclass
-class Examined:
+class Examined(NamedTuple):
     """What is known of the atoms of a shortlist beside their scores.
 
     full    <j, j> with the part along the fixed columns, against which what is left of it is measured
@@ -29,8 +28,7 @@ class Examined:
     along: np.ndarray | None
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """`w <- factor w + added e_atom`, for every target; both of shape (n_targets,)."""
 
     atom: int
@@ -115,7 +113,7 @@ class IncrementFit(ResidualFit):
         inner = full - column_squares(products[n_targets + len(fitted) :])
         along = products[n_targets : n_targets + len(fitted)] + share if self.rescales else None
         new = self.new(inner, along)
-        return Shortlist(atoms, inner, products[:n_targets] - share, new, Examined(full, along))
+        return Shortlist(atoms, inner, products[:n_targets] - share, new, details=Examined(full, along))
 
     def dependent(self, shortlist: Shortlist) -> np.ndarray:
         """Atoms that are sums of the fixed columns."""
@@ -148,7 +146,9 @@ class IncrementFit(ResidualFit):
         if along is not None:
             squares = self.fitted_squares()
             factor -= np.divide(along[:, 0] * added, squares, out=np.zeros_like(added), where=squares > 0)
-        self.take(Step(atom, added, factor), centred)
+        step = Step(atom, added, factor)
+        self.take(step, centred)
+        self._move(step, centred.column)
         return Outcome.ADDED
 
     def inner(self, atom: int, centred: Centred) -> float:
@@ -156,11 +156,10 @@ class IncrementFit(ResidualFit):
         return dot(centred.column, centred.column) + float(self.own_penalties[atom])
 
     def take(self, step: Step, centred: Centred) -> None:
-        """Take a step, and let everything that hangs on the weights follow."""
+        """Take a step with the weights; the residual is left to follow by `approximate`, or as `add` has it."""
         atom, added, factor = step.atom, step.added, step.factor
         share = self.share(np.array([atom]))[:, 0]
         self.penalties = factor**2 * self.penalties + 2 * factor * added * share + added**2 * self.own_penalties[atom]
-        self._move(step, centred.column)
         if atom not in self.places:
             self.atoms.append(atom)
             self.fixed.enter(centred)

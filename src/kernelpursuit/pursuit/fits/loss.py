@@ -47,6 +47,8 @@ class LossFit(FitAround):
         How often to refit, and by which solver.
     """
 
+    quadratic: OrthogonalFit
+
     def __init__(self, design: Design, objective: Objective, start: np.ndarray, update: Orthogonal):
         local = objective.around(np.repeat(start[:, None], design.engine.n_rows, axis=1))
         super().__init__(objective, OrthogonalFit(design.weighted(local.weights), local.targets, update.rcond))
@@ -59,20 +61,15 @@ class LossFit(FitAround):
         self._write()
         self.initial_cost = self.cost()
 
-    @property
-    def quadratic(self) -> OrthogonalFit:
-        """The least-squares fit of the working response."""
-        assert isinstance(self._quadratic, OrthogonalFit)
-        return self._quadratic
-
     def _scores_of(self, b: np.ndarray) -> np.ndarray:
         return (b.T @ self.quadratic.basis.V[: len(b)]) / np.sqrt(self.engine.weights)
 
     def _cost_of(self, b: np.ndarray) -> tuple[float, np.ndarray]:
         """The penalised loss of the model with coordinates b in the first directions, and its gradient."""
-        V, T = self.quadratic.basis.V[: len(b)], self.quadratic.basis.T[: len(b)]
-        scores, model = self._scores_of(b), T.T @ b
-        gradient = self.objective.gradient(scores) / np.sqrt(self.engine.weights)
+        basis, root = self.quadratic.basis, np.sqrt(self.engine.weights)
+        V, T = basis.V[: len(b)], basis.T[: len(b)]
+        scores, model = (b.T @ V) / root, T.T @ b
+        gradient = self.objective.gradient(scores) / root
         cost = self.objective.value(scores) + float(np.square(model).sum())
         return cost, V @ gradient.T + 2 * (T @ model)
 

@@ -53,7 +53,7 @@ class MinResFit(ResidualFit):
         """
         products, full = self.engine.examine(atoms, np.vstack([self.residual, self.basis.V]))
         inner = full - column_squares(products[self.n_targets :])
-        return Shortlist(atoms, inner, products[: self.n_targets], self.new(inner, None), full)
+        return Shortlist(atoms, inner, products[: self.n_targets], self.new(inner, None), details=full)
 
     def dependent(self, shortlist: Shortlist) -> np.ndarray:
         """Atoms that are sums of the fixed columns, or copies of one of the model."""

@@ -154,7 +154,7 @@ class OrthogonalFit(SquaredFit):
         along = _native.stored_rmatvec(direction.values[None], self.residual, n_threads=self.engine.n_threads)
         u = direction.rho * (along + self._penalised_along(direction.coordinates[None]))
         new = np.array([direction.rho**2])
-        return Shortlist(np.array([prepared.atom]), new + direction.p @ direction.p, u, new, prepared)
+        return Shortlist(np.array([prepared.atom]), new + direction.p @ direction.p, u, new, details=prepared)
 
     def examine(self, atoms: np.ndarray) -> Shortlist:
         """Exact scores of a few atoms: their columns and one matrix product over the basis.
@@ -182,7 +182,8 @@ class OrthogonalFit(SquaredFit):
             p[:, tile] = self.basis.project(values, coordinates[tile])
         u += self._penalised_along(coordinates)
         inner += np.einsum("ij,ij->i", coordinates, coordinates)
-        return Shortlist(atoms, inner, u, inner - column_squares(p), Lifted(tile, coordinates, p, is_sum))
+        lifted = Lifted(tile, coordinates, p, is_sum)
+        return Shortlist(atoms, inner, u, inner - column_squares(p), details=lifted)
 
     def _column(self, shortlist: Shortlist, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Sample values of the k-th atom of the shortlist last looked at, and its coordinates."""

@@ -37,6 +37,8 @@ class StagewiseLossFit(FitAround):
         Shrinkage, how often to refit, and by which solver.
     """
 
+    quadratic: IncrementFit
+
     def __init__(self, design: Design, objective: Objective, start: np.ndarray, update: Stagewise):
         self.update = update
         self._start = start
@@ -55,12 +57,6 @@ class StagewiseLossFit(FitAround):
         self.initial_cost = self.cost()
         self._approximate()
         self._write()
-
-    @property
-    def quadratic(self) -> IncrementFit:
-        """The stagewise fit of the gradient, which has the weights of the atoms."""
-        assert isinstance(self._quadratic, IncrementFit)
-        return self._quadratic
 
     def cost(self) -> float:
         """`sum_i s_i loss(y_i, f_i) + w' L w`."""
