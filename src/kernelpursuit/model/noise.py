@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import eigh
 
+from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
+
 # Penalties to choose from, for each row and column of unit variance.
 PENALTIES = 10.0 ** np.arange(-3.0, 3.0)
 # Rounds of weighted least squares, and the longest step of a row: a single large error does not decide.
@@ -95,7 +97,7 @@ def fit_log_scale(
             eta = constant + basis.U @ along / basis.root
         leverage = np.minimum(weights / total + np.square(basis.U) @ share, 0.999)
         z = _working_response(t, eta)
-        without = z - (z - eta) / (1.0 - leverage)
+        without = loo_prediction(z, z - eta, one_minus_leverage(leverage))
         after = float(weights @ _deviance(t, without))
         if after < least:
             least, loo = after, without

@@ -74,12 +74,14 @@ def working_weights(curvature: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return 0.5 * weights * np.maximum(curvature, LEAST_CURVATURE * largest)
 
 
-def one_minus_leverage(leverage: np.ndarray, counts: Any = 1.0, at_least: float | None = None) -> np.ndarray:
+def one_minus_leverage(
+    leverage: np.ndarray, counts: np.ndarray | None = None, at_least: float | None = None
+) -> np.ndarray:
     """`1 - h_i / c_i`: what is left of a row when one of its observations is left out.
 
-    `at_least` keeps errors finite, for a minimisation to go on.
+    Without `counts`, each row is one observation. `at_least` keeps errors finite, for a minimisation to go on.
     """
-    left = 1.0 - leverage / counts
+    left = 1.0 - (leverage if counts is None else leverage / counts)
     return left if at_least is None else np.maximum(left, at_least)
 
 

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from kernelpursuit.pursuit import working
 from kernelpursuit.rows import RowBlock
 
 
@@ -72,13 +73,13 @@ class Sizes:
     def one_minus_leverage(self) -> np.ndarray:
         """What is left of a row when one observation of it is left out, shape (n_sizes, n_rows)."""
         has_units = self.block.weights is not None or self.block.counts is not None
-        return 1.0 - (self.leverage / self.units if has_units else self.leverage)
+        return working.one_minus_leverage(self.leverage, self.units if has_units else None)
 
     @cached_property
     def loo_error(self) -> np.ndarray:
         """Leave-one-out errors times the root of the weights, shape (n_targets, n_sizes, n_rows)."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return self.residual / self.one_minus_leverage
+            return working.loo_error(self.residual, self.one_minus_leverage)
 
 
 class Reducer(ABC):
