@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems reproduce reproduce-full reproduce-variants clean setup
+.PHONY: demo test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million reproduce reproduce-full reproduce-variants clean setup
 
 setup: $(VENV)/installed
 
@@ -100,6 +100,10 @@ bench-battery: setup
 # `python benchmarks/five_papers.py --learned` does the same with learned scales.
 bench-systems: setup
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/five_papers.py
+
+# A default fit of a million rows beside Nyström features: time, memory, error.
+bench-million: setup
+	$(BIN)/python benchmarks/million.py
 
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup

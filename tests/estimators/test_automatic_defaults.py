@@ -20,7 +20,7 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.dictionary import Constant, KernelAtoms
 from kernelpursuit.estimators import resolve
 from kernelpursuit.kernels import RBF, Matern32, Matern52
-from kernelpursuit.learning import make_plan, plan, stages
+from kernelpursuit.learning import choose_kernel, make_plan, plan
 from kernelpursuit.losses import Huber, Loss, Quantile
 from kernelpursuit.pursuit import held_out_rows
 from kernelpursuit.stopping import Loo, Max, Validation
@@ -155,9 +155,9 @@ class TestWhatIsFitted:
             found = learn_scales(kernel, starts, *others)
             return replace(found, last=replace(found.last, values=np.full(len(some[0]), by_kernel[type(kernel)])))
 
-        learn_scales = stages.learn_scales_at_every_row
-        monkeypatch.setattr(stages, "learn_scales_at_every_row", told)
-        monkeypatch.setattr(stages, "start_of_another", lambda kernel, model, *others: model)
+        learn_scales = choose_kernel.learn_scales_at_every_row
+        monkeypatch.setattr(choose_kernel, "learn_scales_at_every_row", told)
+        monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others: model)
         few = type(regressor(kernel="auto", penalty="ridge").fit(*some).model_.kept.kernel)
         assert few is (chosen if chosen is not Matern32 else RBF), "so few rows choose between two"
         monkeypatch.setattr(plan, "CHOICES_FROM", 0)

@@ -106,6 +106,19 @@ class TestFactor:
         V = np.linalg.solve(found.R.T, D)
         np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-8)
 
+    def test_of_columns_that_the_sample_does_not_see(self, rng, monkeypatch):
+        """Atoms so narrow that each has one row, and weights that one row has nearly all of."""
+        monkeypatch.setattr(triangular_factor, "ROWS_A_COLUMN", 2)
+        X, y, weights = np.arange(200.0)[:, None], rng.normal(size=200), np.ones(200)
+        weights[101] = 1e8
+        atoms = KernelAtoms(RBF(gamma=3.0), centers=X[[51, 52, 101, 120]]).resolve(X)
+        columns = ModelColumns(atoms, np.arange(4), None, True)
+        found = triangularise(columns, ArraySource(X, y, weights), np.zeros(4), 1)
+        D = columns.values(X) * np.sqrt(weights)
+        V = np.linalg.solve(found.R.T, D)
+        np.testing.assert_allclose(V @ V.T, np.eye(5), atol=1e-9)
+        np.testing.assert_allclose(found.b[:, 0], V @ (np.sqrt(weights) * y), rtol=1e-8, atol=1e-8)
+
     def test_in_another_order(self, rng):
         X, y = rng.normal(size=(90, 2)), rng.normal(size=90)
         columns, penalties = columns_of(X), np.full(8, 0.1)

@@ -95,6 +95,11 @@ class TestPath:
         assert_same(*both_ways(X, y, fit_intercept=intercept, line=line, weights=weights), rtol=1e-9)
         assert len(count_streams) == 1
 
+    def test_with_weights_of_many_sizes(self, rng, count_streams):
+        X, y = rows(rng)
+        assert_same(*both_ways(X, y, weights=10.0 ** rng.uniform(-4, 2, size=N_ROWS)))
+        assert len(count_streams) == 1
+
     def test_with_counts_and_rows_that_calibrate(self, rng, count_streams):
         X, y = rows(rng)
         counts = rng.integers(1, 4, size=N_ROWS).astype(float)
