@@ -126,7 +126,9 @@ def _preset(
     not_for_classes: str = "",
     **settings: Any,
 ) -> Preset:
-    return Preset(name, summary, source, MappingProxyType(settings), estimator, not_for_classes)
+    return Preset(
+        name, summary, source, settings=MappingProxyType(settings), estimator=estimator, not_for_classes=not_for_classes
+    )
 
 
 kmp_basic = _preset(

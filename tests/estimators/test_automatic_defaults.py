@@ -157,7 +157,7 @@ class TestWhatIsFitted:
 
         learn_scales = choose_kernel.learn_scales_at_every_row
         monkeypatch.setattr(choose_kernel, "learn_scales_at_every_row", told)
-        monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others: model)
+        monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others, **named: model)
         few = type(regressor(kernel="auto", penalty="ridge").fit(*some).model_.kept.kernel)
         assert few is (chosen if chosen is not Matern32 else RBF), "so few rows choose between two"
         monkeypatch.setattr(plan, "CHOICES_FROM", 0)

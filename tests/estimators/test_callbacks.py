@@ -25,7 +25,7 @@ def _short(monkeypatch):
     for module in (stages, choose_kernel):
         monkeypatch.setattr(module, "EVERY_ROW_BELOW", 0)
     monkeypatch.setattr(choose_kernel, "DOUBTED_BELOW", 0)
-    monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others: model)
+    monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others, **named: model)
 
 
 def short(kind, **settings):

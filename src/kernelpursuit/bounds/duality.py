@@ -86,14 +86,21 @@ def certificate(model: Any, X: Any, y: Any, *, sample_weight: Any = None, n_iter
     problem = check_problem(model, X, y, sample_weight)
     (risk,), (doubt,) = problem.risks([model_weights(model)])
     dual, dual_doubt = best_dual(problem, *model_weights(model), n_iterations)
-    return certify(float(risk), float(doubt), dual, dual_doubt, problem.alpha)
+    return certify(float(risk), float(doubt), dual, dual_doubt=dual_doubt, alpha=problem.alpha)
 
 
 def certify(risk: float, doubt: float, dual: float, dual_doubt: float, alpha: float) -> Certificate:
     """Make a certificate of a risk and a dual value, each with its rounding."""
     rounding = doubt + dual_doubt
     gap = max(0.0, risk - dual) + rounding
-    return Certificate(gap, risk, dual, rounding, float(np.sqrt(2 * gap)), float(np.sqrt(2 * gap / alpha)))
+    return Certificate(
+        gap,
+        risk,
+        dual,
+        rounding=rounding,
+        mean_difference=float(np.sqrt(2 * gap)),
+        distance=float(np.sqrt(2 * gap / alpha)),
+    )
 
 
 def best_dual(problem: Problem, centers: np.ndarray, weights: np.ndarray, n_iterations: int) -> tuple[float, float]:
@@ -105,7 +112,13 @@ def best_dual(problem: Problem, centers: np.ndarray, weights: np.ndarray, n_iter
     best = _ratio(_dots(problem.b, residual), curvature)
     beta, product = best * residual, best * product
     if n_iterations:
-        beta = _conjugate_gradients(problem, beta, problem.b - product, _preconditioner(problem, centers), n_iterations)
+        beta = _conjugate_gradients(
+            problem,
+            beta,
+            problem.b - product,
+            precondition=_preconditioner(problem, centers),
+            n_iterations=n_iterations,
+        )
         # The residual of the recurrence drifts from the true one, and what is certified must not.
         product = problem.times(beta)
     return problem.dual_value(beta, product)

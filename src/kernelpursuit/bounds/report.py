@@ -167,14 +167,16 @@ def gap_report(
     bounds: dict[str, Any] = dict.fromkeys(("theorem_5_1", "corollary_5_1", "theorem_6_1", "greedy"))
     found = None
     if not guarantee.startswith("none"):
-        bounds["theorem_5_1"] = zhang_theorem_5_1(k, gap_at_zero, at_most, M, alpha)
+        bounds["theorem_5_1"] = zhang_theorem_5_1(k, gap_at_zero, at_most, largest_norm=M, alpha=alpha)
         bounds["corollary_5_1"] = zhang_corollary_5_1(k, start, M, alpha)
     if refitted and solution is not None:
         bounds["greedy"] = orthogonal_greedy_gap(k, gap_at_zero, solution.l1_norm)
         wanted = model.center_indices_ if reference is None else check_reference(reference, n_rows)
         if n_rows <= RHO_UP_TO and len(wanted):
             found, gap = solution.compare(np.unique(wanted))
-            bounds["theorem_6_1"] = zhang_theorem_6_1(k, gap_at_zero, gap, len(np.unique(wanted)), found)
+            bounds["theorem_6_1"] = zhang_theorem_6_1(
+                k, gap_at_zero, gap, n_reference=len(np.unique(wanted)), rho=found
+            )
     return GapReport(
         risk=risk,
         rounding=rounding,

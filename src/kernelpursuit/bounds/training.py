@@ -140,7 +140,7 @@ def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
             f"kernel={kernel!r} does not stand for one kernel at every training row, which the bounds are for."
         )
     _check_centers(model, X)
-    return Problem(atoms, X, y, s, float(alpha), resolve_threads(model.n_jobs))
+    return Problem(atoms, X, y, s=s, alpha=float(alpha), n_threads=resolve_threads(model.n_jobs))
 
 
 def model_weights(model: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -150,7 +150,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         feature_names=data.names,
     )
     if learned is not None or spec.outside == "return":
-        model = _with_data(model, data, seen, spec, resolved)
+        model = _with_data(model, data, seen, spec=spec, resolved=resolved)
     was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
     if learned is not None and spec.stops_by_auto and (seen.y != seen.y[0]).any() and not was_asked_to_end:
         warn_if_constant(
@@ -161,7 +161,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
             bears_outliers=loss is not None and loss.is_for_outliers,
         )
     # What was cut short is nothing to go on from.
-    return model, FitState(given, resolved, asked_for, seed, None if watch.has_ended else model)
+    return model, FitState(given, resolved, asked_for, seed=seed, model=None if watch.has_ended else model)
 
 
 def origin_of(spec: FitSpec, resolved: Resolved) -> Origin:
@@ -191,7 +191,7 @@ def observed(spec: FitSpec, data: TrainingData) -> Observations:
     """Rows as the fit takes them: where not all is learned, as they were given."""
     loss = spec.loop.loss
     if not spec.joins_rows:
-        return Observations(data.X, data.y, data.weights, data.counts, None, None)
+        return Observations(data.X, data.y, data.weights, counts=data.counts, rows=None, units=None)
     return observe(
         data.X,
         data.y,
@@ -236,7 +236,7 @@ def _with_data(
             n_unseen=n_unseen,
             f=f,
             base=model.base(part, n_threads),
-            errors=learned.optimism * leave_one_out(y, given, each, rows, f, R, values),
+            errors=learned.optimism * leave_one_out(y, given, each, rows=rows, f=f, R=R, values=values),
             noise_variance=model.path.noise_variance(model.n_steps),
         )
         return replace(model, error_scale=calibrate(calibration, learned.kernel, learned.scales, n_threads))

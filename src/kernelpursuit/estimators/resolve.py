@@ -94,7 +94,7 @@ def learning_rows(spec: FitSpec, y: np.ndarray, weights: np.ndarray | None) -> n
     if fraction is None:
         return weights
     given = np.ones(len(y)) if weights is None else weights
-    return np.where(held_out_rows(given, fraction, spec.loop.seed, y, spec.loop.classes), 0.0, given)
+    return np.where(held_out_rows(given, fraction, spec.loop.seed, y=y, classes=spec.loop.classes), 0.0, given)
 
 
 def _learning_weights(spec: FitSpec, seen: Observations) -> np.ndarray | None:
@@ -163,7 +163,7 @@ def _learn(
         gamma = np.broadcast_to(resolve_gamma(spec.gamma, X, weights), X.shape[1])
     elif is_wide(X):
         _say(spec, f"learning one scale for all of {X.shape[1]} features, which are too many for one each")
-        return learn_wide(X, y, distinct, kernels[0], task)
+        return learn_wide(X, y, distinct, kernel=kernels[0], task=task)
     if by_evidence is None:
         is_open = spec.penalty_is_open and task.alpha is None
         by_evidence = atoms and spec.refine is not True and is_open and task.loss is None
@@ -182,7 +182,9 @@ def _learn(
     )
     task.watch.expect(plan.seconds_by_part())
     _say(spec, str(plan))
-    return learn(X, y, distinct, kernels, task, plan, gamma, None if suits else seen.each)
+    return learn(
+        X, y, distinct, kernels=kernels, task=task, plan=plan, gamma=gamma, counts=None if suits else seen.each
+    )
 
 
 def _say(spec: FitSpec, words: str) -> None:

@@ -29,7 +29,9 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
     judge = Judge(kernel, held_back, task)
     # Atoms that may move will have a width each.
     task.watch.part(WIDTHS_PART)
-    widths = ONE_WIDTH if plan.refine is not None else _choose_widths(kernel, model, rest, judge, plan.widths)
+    widths = (
+        ONE_WIDTH if plan.refine is not None else _choose_widths(kernel, model, rest, judge=judge, plan=plan.widths)
+    )
     task.watch.part(ATOMS)
     seen = rows if plan.picks_from_all else rest
     sample, n_candidates = seen.take(slice(plan.atoms.n_rows)), plan.atoms.n_candidates // len(widths)
@@ -51,7 +53,7 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
     moved = picked
     task.watch.part(REFINING)
     if plan.refine is not None:
-        moved = refine(kernel, picked, rest, judge, plan.refine, drawn_from(task.seed, REFINE))
+        moved = refine(kernel, picked, rest, judge=judge, plan=plan.refine, generator=drawn_from(task.seed, REFINE))
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
     return chosen, moved is not picked
 

@@ -55,18 +55,18 @@ def choose_kernel(
 
     def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray], rows: Rows = rows) -> Scales:
         if len(rows) < EVERY_ROW_BELOW and is_held:
-            return learn_scales_at_every_row(kernel, models, rows, task, EVERY_ROW_STEPS)
-        return learn_scales(kernel, models, rows, task, scales_plan, samples)
+            return learn_scales_at_every_row(kernel, models, rows, task=task, n_steps=EVERY_ROW_STEPS)
+        return learn_scales(kernel, models, rows, task=task, plan=scales_plan, samples=samples)
 
     task.watch.part(SCALES_PART)
     first = learned(kernels[0], starts.models, samples)
-    if common_width_is_better(kernels[0], starts, first.model, rows, task):
+    if common_width_is_better(kernels[0], starts, first.model, rows=rows, task=task):
         again = learned(kernels[0], [starts.common.model], samples[-1:])
         first = again if _is_better(again, first, part=0.0) else first
     kernel, best = kernels[0], first
     task.watch.part(KERNEL)
     for i, rival in enumerate(kernels[1:]):
-        start = start_of_another(kernels[0], first.model, rival, rows, task)
+        start = start_of_another(kernels[0], first.model, rival, rows=rows, task=task)
         if start is None:
             continue
         with task.watch.within(i / len(kernels[1:]), (i + 1) / len(kernels[1:]), f"kernel {i + 2} of {len(kernels)}"):
@@ -81,9 +81,9 @@ def choose_kernel(
         found = learned(kernel, starts.models[:1], [np.arange(len(others))], others)
         if found.losses is None:
             return None
-        return losses_of_atoms_at(others, kernel, found.model, both, judged, task)
+        return losses_of_atoms_at(others, kernel, found.model, both=both, judged=judged, task=task)
 
-    return kernel, _judged_again(best, starts, rows, task, judge)
+    return kernel, _judged_again(best, starts, rows, task=task, judge=judge)
 
 
 def choose_kernel_by_evidence(
@@ -92,15 +92,15 @@ def choose_kernel_by_evidence(
     """Learn kernel, scales and noise by the evidence of a Gaussian process."""
     task.watch.part(SCALES_PART)
     rows = rows.of_unit_noise()
-    kernel, best = learn_process(kernels, starts.models, rows, task, plan)
+    kernel, best = learn_process(kernels, starts.models, rows, task=task, plan=plan)
 
     def judge(others: Rows, both: Rows, judged: np.ndarray) -> Losses:
-        found = learn_process([kernel], starts.models, others, task, plan)[1]
-        return losses_of_process(kernel, found.model, both, judged, task)
+        found = learn_process([kernel], starts.models, others, task=task, plan=plan)[1]
+        return losses_of_process(kernel, found.model, both, judged=judged, task=task)
 
     if task.watch.has_ended:
         return kernel, best
-    again = _judged_again(best, starts, rows, task, judge)
+    again = _judged_again(best, starts, rows, task=task, judge=judge)
     if again.is_tuned_on_others:
         again = replace(again, optimism=_optimism(best, again))
     return kernel, again if best.is_worth_it is None else replace(best, optimism=again.optimism)

@@ -72,4 +72,6 @@ def to_original_units(
         raise ValueError("X is so large, or varies by so little, that its squares leave the range; scale X first.")
     resolved = kernel.with_gamma(gamma)
     centers: Any = KernelAtoms(resolved, standard.undo(model.centers), factors=model.factors) if atoms else None
-    return Learned(resolved, model.alpha, model.scales, centers, places, held_back, refined)
+    return Learned(
+        resolved, model.alpha, model.scales, atoms=centers, rows=places, held_back=held_back, refined=refined
+    )

@@ -179,7 +179,9 @@ def descend(
         by_center, by_scale, by_factor = _native.pullback(
             spec, centers, rows, G, factors=model.factors, n_threads=n_threads
         )
-        gradient = packing.gradient(model, by_scale, 0.0 if penalty_is_given else by_alpha, by_center, by_factor)
+        gradient = packing.gradient(
+            model, by_scale, 0.0 if penalty_is_given else by_alpha, by_center=by_center, by_factor=by_factor
+        )
         doubt, by_scales = packing.doubt(x, spread)
         if squared:
             # Twice the negative log-likelihood a row is the logarithm of the squared error.

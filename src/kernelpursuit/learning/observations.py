@@ -103,7 +103,9 @@ def observe(
             weights = None if weights is None else weights[kept]
             weights = weights if weights is None or counts is None else _of_mean_one(weights)
             counts = None if counts is None else counts[kept]
-    return Observations(X, y, weights, counts, rows, target_units(y) if squared and y.shape[1] > 1 else None)
+    return Observations(
+        X, y, weights, counts=counts, rows=rows, units=target_units(y) if squared and y.shape[1] > 1 else None
+    )
 
 
 def _dense_where_it_fits(X: Any) -> Any:

@@ -120,7 +120,7 @@ def learn_process(
     if task.watch.has_ended:
         more = few
     with task.watch.within(COMPARING, 1.0):
-        process = _tune_best(found, kernels, starts[-1], few, more, plan)
+        process = _tune_best(found, kernels, starts[-1], few=few, more=more, plan=plan)
     kept = without_irrelevant_features(process.model, lambda model: more.error(replace(process, model=model)))
     process = replace(process, model=kept)
     gain, n_tuned = more.gain(process), int((starts[0].scales > 0).sum()) + 1
@@ -137,7 +137,7 @@ def learn_process(
     elif gain > PER_NUMBER * (n_tuned + 1) and predicts_better(losses, simple):
         is_worth_it = True
     model = replace(starts[0], scales=process.model.scales, alpha=process.model.alpha)
-    return process.kernel, Scales(model, losses, simple, losses, line, is_worth_it=is_worth_it)
+    return process.kernel, Scales(model, losses, simple, last=losses, line=line, is_worth_it=is_worth_it)
 
 
 def losses_of_process(kernel: Kernel, model: Model, rows: Rows, judged: np.ndarray, task: Task) -> Losses:

@@ -105,7 +105,7 @@ def learn_scales(
             tried = [
                 found
                 for start in (starts if not rounds else (model,))
-                if (found := _round(kernel, start, rows.take(numbers), task, plan)) is not None
+                if (found := _round(kernel, start, rows.take(numbers), task=task, plan=plan)) is not None
             ]
         if not tried:
             break
@@ -127,8 +127,10 @@ def learn_scales(
         replace(starts[0], scales=kept.scales, alpha=alpha),
         joined_losses([found.losses for found in counted]),
         joined_losses([losses_without_atoms(found.rows, found.judged, task) for found in counted]),
-        last.losses,
-        None if any(line is None for line in lines) else joined_losses([line for line in lines if line is not None]),
+        last=last.losses,
+        line=None
+        if any(line is None for line in lines)
+        else joined_losses([line for line in lines if line is not None]),
     )
 
 
@@ -144,7 +146,7 @@ def _round(kernel: Kernel, start: Model, sample: Rows, task: Task, plan: ScalesP
     judged[half:] = 1.0
     objective = LeaveOneOut(picked.target(kernel, sample, judged, task), task.n_threads)
     with task.watch.within(PICKING, 1.0):
-        return _optimised(kernel, picked.model, sample, objective, task, plan.n_steps)
+        return _optimised(kernel, picked.model, sample, objective=objective, task=task, n_steps=plan.n_steps)
 
 
 def _optimised(kernel: Kernel, start: Model, rows: Rows, objective: LeaveOneOut, task: Task, n_steps: int) -> _Round:
@@ -175,12 +177,12 @@ def learn_scales_at_every_row(kernel: Kernel, starts: Sequence[Model], rows: Row
         start = replace(start, centers=rows.Z, factors=everywhere)
         scores = fitted_scores(start.values(kernel.spec, rows.Z, task.n_threads), rows, task, start.alpha)
         objective = LeaveOneOut(target_around(scores, rows, everywhere, task), task.n_threads)
-        found.append(_optimised(kernel, start, rows, objective, task, n_steps))
+        found.append(_optimised(kernel, start, rows, objective=objective, task=task, n_steps=n_steps))
     best = min(found, key=lambda one: one.losses.mean)
     kept = without_irrelevant_features(best.model, lambda tried: best.again(kernel, tried, task).mean)
     model = replace(starts[0], scales=kept.scales, alpha=best.model.alpha)
     simple, line = losses_without_atoms(rows, everywhere, task), losses_of_a_line(rows, everywhere, task)
-    return Scales(model, best.losses, simple, best.losses, line)
+    return Scales(model, best.losses, simple, last=best.losses, line=line)
 
 
 def losses_of_atoms_at(

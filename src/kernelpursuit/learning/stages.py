@@ -86,38 +86,46 @@ def learn(
         plan = plan.with_atoms_for(starts.dof)
         model = scales.model if task.alpha is None else replace(scales.model, alpha=task.alpha)
         # What a callback has cut short is not held against simple models.
-        simple = None if task.watch.has_ended else _as_good(scales, starts, rows, task, plan)
+        simple = None if task.watch.has_ended else _as_good(scales, starts, rows, task=task, plan=plan)
     else:
         task = replace(task, trend=task.trend is True)
         kernel, model = kernels[0], first_model(rows.given, task.alpha)
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
     if plan.atoms is None or plan.evidence is not None:
-        bare = to_original_units(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
+        bare = to_original_units(
+            kernel, model, standard, places=np.zeros(0, dtype=np.intp), held_back=None, refined=False, atoms=False
+        )
         bare = replace(bare, trend=standard.only(task.line) if task.trend else None, simple=simple)
         if plan.evidence is not None:
-            bare = replace(_at_rows(bare, order, rows, starts.dof, plan.evidence), optimism=scales.optimism)
+            bare = replace(_at_rows(bare, order, rows, dof=starts.dof, plan=plan.evidence), optimism=scales.optimism)
         return bare
-    picked, refined = choose_atoms(kernel, model, rows, task, plan)
+    picked, refined = choose_atoms(kernel, model, rows, task=task, plan=plan)
     trend = standard.only(task.line) if task.trend else None
     if not len(picked.rows):
-        none = to_original_units(kernel, model, standard, picked.rows, None, refined=False, atoms=False)
+        none = to_original_units(
+            kernel, model, standard, places=picked.rows, held_back=None, refined=False, atoms=False
+        )
         return replace(none, trend=trend, simple=simple)
     held_back, places = None, order[picked.rows]
     if not plan.picks_from_all:
         held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
-    learned = to_original_units(kernel, picked.model, standard, places, held_back, refined=refined, atoms=True)
+    learned = to_original_units(
+        kernel, picked.model, standard, places=places, held_back=held_back, refined=refined, atoms=True
+    )
     return replace(learned, trend=trend, simple=simple)
 
 
 @one_blas_thread()
 def learn_wide(X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task) -> Learned | None:
     """Learn one scale for all of many features, and the penalty, but no atoms; None where no feature varies."""
-    found = learn_common_scale(X, y, distinct, kernel, task)
+    found = learn_common_scale(X, y, distinct, kernel=kernel, task=task)
     if found is None:
         return None
     standard, scales, alpha = found
     model = Model(scales, alpha, np.zeros((0, len(scales))), np.zeros(0))
-    return to_original_units(kernel, model, standard, np.zeros(0, dtype=np.intp), None, refined=False, atoms=False)
+    return to_original_units(
+        kernel, model, standard, places=np.zeros(0, dtype=np.intp), held_back=None, refined=False, atoms=False
+    )
 
 
 def _at_rows(learned: Learned, order: np.ndarray, rows: Rows, dof: float, plan: EvidencePlan) -> Learned:
@@ -175,16 +183,16 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
     penalised = replace(penalised, trend=starts.trend)
     if plan.evidence is not None:
-        kernel, scales = choose_kernel_by_evidence(kernels, starts, rows, penalised, plan.evidence)
+        kernel, scales = choose_kernel_by_evidence(kernels, starts, rows, task=penalised, plan=plan.evidence)
     else:
-        kernel, scales = choose_kernel(kernels, starts, rows, penalised, plan)
+        kernel, scales = choose_kernel(kernels, starts, rows, task=penalised, plan=plan)
     if may_add and not penalised.trend and _line_is_better(scales):
         penalised = replace(penalised, trend=True)
         if plan.evidence is not None:
             again = starts.at(scales.model)
-            kernel, scales = choose_kernel_by_evidence([kernel], again, rows, penalised, plan.evidence)
+            kernel, scales = choose_kernel_by_evidence([kernel], again, rows, task=penalised, plan=plan.evidence)
         else:
-            kernel, scales = choose_kernel(kernels, starts, rows, penalised, plan)
+            kernel, scales = choose_kernel(kernels, starts, rows, task=penalised, plan=plan)
     return kernel, scales, replace(given, trend=penalised.trend), starts
 
 

@@ -101,7 +101,7 @@ def choose_starts(kernel: Kernel, first: Model, rows: Rows, task: Task, *, may_a
 
     Labels are taken for numbers here: their codes have the closed form, and are as hard to predict.
     """
-    search = _Search(kernel, first, _sample(rows), task, may_add_trend)
+    search = _Search(kernel, first, _sample(rows), task=task, may_add_trend=may_add_trend)
     common = search.start(first.scales)
     for factor in COMMON[1:]:
         common = search.better(common, first.scales * factor)
@@ -121,15 +121,15 @@ def choose_starts(kernel: Kernel, first: Model, rows: Rows, task: Task, *, may_a
 def start_of_another(kernel: Kernel, found: Model, rival: Kernel, rows: Rows, task: Task) -> Model | None:
     """The scales from which another kernel may be better than the one that scales were found for; None where not."""
     sample = _sample(rows)
-    least = _Search(kernel, found, sample, task, False).start(found.scales)
-    search = _Search(rival, found, sample, task, False)
+    least = _Search(kernel, found, sample, task=task, may_add_trend=False).start(found.scales)
+    search = _Search(rival, found, sample, task=task, may_add_trend=False)
     best = min((search.start(found.scales * factor) for factor in RIVALS), key=lambda start: start.losses.mean)
     return best.model if best.losses.mean < least.losses.mean else None
 
 
 def common_width_is_better(kernel: Kernel, starts: Starts, found: Model, rows: Rows, task: Task) -> bool:
     """Whether the best common width is clearly better than scales that were learned."""
-    learned = _Search(kernel, found, _sample(rows), task, False).start(found.scales)
+    learned = _Search(kernel, found, _sample(rows), task=task, may_add_trend=False).start(found.scales)
     return starts.common.trend == learned.trend and starts.common.losses.are_clearly_below(learned.losses, BETTER)
 
 
@@ -183,13 +183,13 @@ class _Search:
         inverses = [_inverse_with(K, alpha * self.noise) for alpha in PENALTIES]
         for trend, fixed in self.fixed.items():
             for alpha, inverse in zip(PENALTIES, inverses):
-                yield self._start(replace(self.model, scales=scales), trend, fixed, alpha, inverse)
+                yield self._start(replace(self.model, scales=scales), trend, fixed, alpha=alpha, inverse=inverse)
 
     def _start(self, model: Model, trend: bool, fixed: np.ndarray, alpha: float, inverse: np.ndarray | None) -> Start:
         """What a fit comes to: with P = A⁻¹ less what is fixed, in its metric, the error of row i is (P y)_i / P_ii."""
         y = self.y
         if inverse is None:
-            return Start(model, trend, Losses(np.full(len(self.rows), np.inf), self.shares), y, 0.0)
+            return Start(model, trend, Losses(np.full(len(self.rows), np.inf), self.shares), errors=y, dof=0.0)
         dof = float(len(self.rows) - alpha * self.noise @ inverse.diagonal())
         left, diagonal = y @ inverse, inverse.diagonal()
         if len(fixed):
@@ -199,7 +199,7 @@ class _Search:
             diagonal = diagonal - np.einsum("ij,ij->j", along, solved)
         # A row that the line alone can follow has an error without bound.
         errors = left / np.maximum(diagonal, LEAST_LEFT * inverse.diagonal())
-        return Start(model, trend, Losses(np.square(errors).mean(axis=0), self.shares), errors, dof)
+        return Start(model, trend, Losses(np.square(errors).mean(axis=0), self.shares), errors=errors, dof=dof)
 
     def with_fast_features(self, start: Start) -> Iterator[np.ndarray]:
         """Scales in which the features along which the errors still vary are as fast as that."""

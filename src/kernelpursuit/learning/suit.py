@@ -80,7 +80,7 @@ class Trial:
         weights = np.ones(len(sample)) if weights is None else weights[sample]
         self._splits: list[tuple[Sample, Sample]] = []
         for i in range(1 if len(sample) >= FEW_ROWS else SPLITS):
-            held = held_out_rows(weights, JUDGED, spec.seed + i, y, spec.classes)
+            held = held_out_rows(weights, JUDGED, spec.seed + i, y=y, classes=spec.classes)
             fitted, judged = ((X[part], y[part], weights[part]) for part in (~held, held))
             self._splits.append((fitted, judged))
         drawn = isinstance(spec.candidates, (int, np.integer))

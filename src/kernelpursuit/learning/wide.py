@@ -70,12 +70,14 @@ def learn_common_scale(
     for i, (shape, factor) in enumerate(shapes):
         tried = shape * (factor * np.sqrt(0.5 / used.sum()))
         with task.watch.within(i / len(shapes), (i + 1) / len(shapes)):
-            error = _error(Z, targets, weights, tried, alpha, kernel, task)
+            error = _error(Z, targets, weights, scales=tried, alpha=alpha, kernel=kernel, task=task)
         if error < best:
             best, scales = error, tried
     if task.alpha is None:
         errors = [
-            best if factor == 1.0 else _error(Z, targets, weights, scales, alpha * factor, kernel, task)
+            best
+            if factor == 1.0
+            else _error(Z, targets, weights, scales=scales, alpha=alpha * factor, kernel=kernel, task=task)
             for factor in PENALTY_FACTORS
         ]
         alpha *= PENALTY_FACTORS[int(np.argmin(errors))]

@@ -59,7 +59,7 @@ class Columns:
             related = sum(np.abs(log_size.T @ part).max(axis=0) for part in (Z, np.abs(Z) - np.abs(Z).mean(axis=0)))
             varying = np.sort(varying[np.argsort(-related, kind="stable")[:FEATURES]])
         taken = X[:, varying]
-        return cls(looked_at[varying], center[varying], spread[varying], taken.min(axis=0), taken.max(axis=0))
+        return cls(looked_at[varying], center[varying], spread[varying], low=taken.min(axis=0), high=taken.max(axis=0))
 
     def values(self, X: Any, f: np.ndarray, knots: np.ndarray, v: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         """Columns for the predictions f of one target, shape (n_rows, n_columns)."""
@@ -114,7 +114,7 @@ class ErrorScale:
         v = self.landmarks.unexplained(kernel)
         noise = np.empty_like(f)
         for target, (log_noise, knots, unit) in enumerate(zip(self.log_noise, self.knots, self.unit)):
-            columns = self.columns.values(X, f[:, target] / unit, knots, v, kernel)
+            columns = self.columns.values(X, f[:, target] / unit, knots=knots, v=v, kernel=kernel)
             noise[:, target] = unit * np.exp(log_noise(columns))
         far = np.maximum(self.landmarks.far(v), 1.0 - np.square(fade))
         return Uncertainty(noise, np.sqrt(far)[:, None], np.abs(f - base))
@@ -226,7 +226,7 @@ def calibrate(rows: Calibration, kernel: Kernel, scales: np.ndarray, n_threads: 
     columns, knots = Columns.of(rows.X, errors, scales), np.quantile(f, KNOTS, axis=0).T
     log_noise, noise, scores = [], np.empty_like(errors), np.empty_like(errors)
     for target in range(len(unit)):
-        given = columns.values(rows.X, f[:, target], knots[target], v, values)
+        given = columns.values(rows.X, f[:, target], knots=knots[target], v=v, kernel=values)
         fit, loo = fit_log_scale(given, errors[:, target], weights, columns.groups(len(values)))
         score = _raised(errors[:, target] * np.exp(-loo), rows.n_unseen)
         size = quantiles(score, weights, NINE_TENTHS)[0] / NORMAL or 1.0

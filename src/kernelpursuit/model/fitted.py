@@ -308,7 +308,7 @@ class FittedModel:
         return out
 
     def _uncertainty(self, scale: ErrorScale, part: Any, mean: np.ndarray, n_threads: int | None) -> Uncertainty:
-        return scale.at(part, mean, self.base(part, n_threads), self.fade(part), n_threads)
+        return scale.at(part, mean, self.base(part, n_threads), fade=self.fade(part), n_threads=n_threads)
 
 
 def _block(part: Any, atoms: Dictionary, n_threads: int | None) -> np.ndarray:

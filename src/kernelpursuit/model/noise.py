@@ -76,7 +76,7 @@ def fit_log_scale(
     n, t, total = len(errors), np.maximum(np.abs(errors), SMALLEST), weights.sum()
     mean = float(weights @ t / total)
     start = float(np.log(mean))
-    one_size = LogScale(start, np.zeros(columns.shape[1]), columns[0], start, start)
+    one_size = LogScale(start, np.zeros(columns.shape[1]), columns[0], low=start, high=start)
     # A row that has all of the weight leaves nothing to say what its error would be.
     rest = 1.0 - weights / total
     loo_of_one = np.full(n, start)
@@ -101,7 +101,7 @@ def fit_log_scale(
         after = float(weights @ _deviance(t, without))
         if after < least:
             least, loo = after, without
-            best = LogScale(constant, basis.coef(along), basis.center, float(eta.min()), float(eta.max()))
+            best = LogScale(constant, basis.coef(along), basis.center, low=float(eta.min()), high=float(eta.max()))
     less = before - _deviance(t, loo)
     gain = float(weights @ less / total)
     error = float(np.sqrt(np.square(weights) @ np.square(less - gain))) / total
@@ -132,7 +132,7 @@ class _Basis:
         if not kept.any():
             return None
         squares, turn = squares[kept], turn[:, kept]
-        return cls(weighted @ turn / np.sqrt(squares), squares, turn, center, unit, root)
+        return cls(weighted @ turn / np.sqrt(squares), squares, turn, center=center, unit=unit, root=root)
 
     def coef(self, along: np.ndarray) -> np.ndarray:
         """Coefficients of the columns as they were given."""

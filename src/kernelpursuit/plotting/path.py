@@ -140,9 +140,9 @@ class PathDisplay:
             ax.plot(self.k, self.validation, color=GREEN, lw=1.6, ls="-.", label="held-out error")
         ax.plot(self.k, self.training, color=GREY, lw=1.2, ls="--", label="training error")
         both = self.kept == self.one_se
-        self._mark(ax, self.kept, "o", ORANGE, f"kept: {self.kept_size}{', as by one s.e.' if both else ''}")
+        self._mark(ax, self.kept, "o", face=ORANGE, label=f"kept: {self.kept_size}{', as by one s.e.' if both else ''}")
         if not both and self.one_se is not None:
-            self._mark(ax, self.one_se, "D", "white", f"within one s.e.: {count_atoms(self.one_se)}")
+            self._mark(ax, self.one_se, "D", face="white", label=f"within one s.e.: {count_atoms(self.one_se)}")
         shown = np.concatenate([self.training, self.loo])
         if np.nanmin(shown) > 1e-9 * np.nanmax(shown):
             ax.set_yscale("log")

@@ -236,7 +236,7 @@ class Explicit(Models):
         n = self.n_places(k)
         fixed = None if self.fixed is None else replace(self.fixed, p=self.fixed.p[:, :n])
         refits = {step: refit for step, refit in self.refits.items() if step <= k}
-        return Explicit(self.places[: k + 1], self.values[: k + 1], fixed, self.scale, refits)
+        return Explicit(self.places[: k + 1], self.values[: k + 1], fixed, scale=self.scale, refits=refits)
 
     def n_places(self, k: int) -> int:
         """One more than the last place of any of these models."""

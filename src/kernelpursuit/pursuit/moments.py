@@ -70,7 +70,9 @@ class Moments:
         if weights is not None:
             root, total = np.sqrt(weights), float(weights.sum())
             columns, y = columns * root, y * root
-        return cls(columns @ columns.T, columns @ y.T, np.einsum("ij,ij->i", y, y), total, columns.shape[1])
+        return cls(
+            columns @ columns.T, columns @ y.T, np.einsum("ij,ij->i", y, y), total_weight=total, n_rows=columns.shape[1]
+        )
 
     def __add__(self, other: Moments) -> Moments:
         """The moments of both sets of rows."""
@@ -78,8 +80,8 @@ class Moments:
             self.gram + other.gram,
             self.products + other.products,
             self.target_squares + other.target_squares,
-            self.total_weight + other.total_weight,
-            self.n_rows + other.n_rows,
+            total_weight=self.total_weight + other.total_weight,
+            n_rows=self.n_rows + other.n_rows,
         )
 
     def factor(self, penalty: np.ndarray) -> np.ndarray | None:

@@ -119,7 +119,7 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
     X = _dense_if_better(X)
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
-    held = held_out_rows(given, spec.rule.validation_fraction(), seed, y, spec.classes)
+    held = held_out_rows(given, spec.rule.validation_fraction(), seed, y=y, classes=spec.classes)
     if held_out is not None:
         X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
         # Atoms see held-out rows as they see training rows.

@@ -85,7 +85,7 @@ def _pursuit(rows: TrainingRows, spec: LoopSpec, watch: Watch, replay: Replay | 
         run = _run(rows, spec, watch, replay)
     path, problem = run.path, run.problem
     if n_folds is not None:
-        path = _with_folds(path, rows, replace(spec, loss=problem.loss), watch, share)
+        path = _with_folds(path, rows, replace(spec, loss=problem.loss), watch=watch, share=share)
     n_kept, reason = path.check_size(rule.choose(path)), rule.explain(path)
     if isinstance(spec.update, MinRes) and spec.update.refit:
         n_before = path.size[n_kept]
@@ -166,7 +166,7 @@ def _run(rows: TrainingRows, spec: LoopSpec, watch: Watch | None = None, replay:
         if path is not None:
             return _Run(path, problem, Measure(None, spec.classes), None)
         steps = steps if found is None else found
-    recorder = _set_up(problem, spec, most, budget, watch)
+    recorder = _set_up(problem, spec, most, budget=budget, watch=watch)
     selector = Selector(spec.selection, problem.n_looked_at, spec.seed, recorder.fit)
     path = pursue(selector, recorder, spec, limit, replay=steps, watch=watch)
     return _Run(path, problem, recorder.measure, recorder)

@@ -85,7 +85,7 @@ def triangularise(
     size = block_size(len(columns))
     for _ in range(MAX_ROUNDS):
         whitened = columns if R is None else columns.orthonormal(R)
-        moments = moments_over(whitened, source.blocks(size), source.n_rows, n_threads, watch)
+        moments = moments_over(whitened, source.blocks(size), source.n_rows, n_threads=n_threads, watch=watch)
         penalty = penalty_of(whitened, penalties)
         U = moments.factor(penalty)
         if U is None:
@@ -133,9 +133,9 @@ def _factor_of_sample(columns: ModelColumns, source: RowSource, penalties: np.nd
     gram[np.diag_indices_from(gram)] *= 1.0 + UNSEEN
     # An atom that no row of the sample is near, and that has no penalty, is left as it is.
     gram[np.diag_indices_from(gram)] += np.where(np.diagonal(gram) > 0, 0.0, 1.0)
-    U = Moments(gram, moments.products, moments.target_squares, moments.total_weight, n_sample).factor(
-        np.zeros_like(gram)
-    )
+    U = Moments(
+        gram, moments.products, moments.target_squares, total_weight=moments.total_weight, n_rows=n_sample
+    ).factor(np.zeros_like(gram))
     if U is None or dpocon(U, np.abs(gram).sum(axis=0).max())[0] > WELL_CONDITIONED:
         return None
     return U

@@ -115,7 +115,7 @@ class ArraySource(RowSource):
         X = self._X[which]
         weights = None if self._weights is None else self._weights[which]
         counts = None if self._counts is None else self._counts[which]
-        return RowBlock(start, X if sp.issparse(X) else np.asarray(X), self._y[which], weights, counts)
+        return RowBlock(start, X if sp.issparse(X) else np.asarray(X), self._y[which], weights=weights, counts=counts)
 
 
 def slices(n_rows: int, size: int) -> Iterator[slice]:

@@ -40,7 +40,7 @@ class Statistics:
         weight, relative = float(share.sum()), values / unit
         mean = share @ relative / weight if weight > 0 else np.zeros(values.shape[1])
         squares = share @ np.square(relative - mean)
-        return cls(len(values), weight, values.min(axis=0), values.max(axis=0), mean, squares)
+        return cls(len(values), weight, values.min(axis=0), high=values.max(axis=0), mean=mean, squares=squares)
 
     def __add__(self, other: Statistics) -> Statistics:
         """The sums over both sets of rows."""
@@ -51,9 +51,9 @@ class Statistics:
             self.n_rows + other.n_rows,
             weight,
             np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.mean + part * apart,
-            self.squares + other.squares + self.weight * part * np.square(apart),
+            high=np.maximum(self.high, other.high),
+            mean=self.mean + part * apart,
+            squares=self.squares + other.squares + self.weight * part * np.square(apart),
         )
 
     @property

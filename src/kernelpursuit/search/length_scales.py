@@ -187,7 +187,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         # Folds, held-out rows and drawn candidates are the same for all.
         seed = {"random_state": check_seed(None)} if base.random_state is None else {}
         during = {**shared, **seed, "stop": rule, "verbose": False}
-        table, best = self._fit_all(base, grid, during, rule, (X, y, sample_weight))
+        table, best = self._fit_all(base, grid, during, rule=rule, data=(X, y, sample_weight))
         names = ("gamma",) if self.alphas is None else ("gamma", "alpha")
         self.best_params_ = {name: float(table.columns[name][table.best]) for name in names}
         if rule.takes_rows_away:

@@ -67,7 +67,7 @@ class LeastSquares(Criterion):
         weights = engine.weights if engine.is_weighted else None
         moved, shift = (None, None) if self.nugget is None else (self.nugget.moved(), self.nugget.shift())
         squares, dof, least, loo, spread = _native.criteria(
-            fit.residual, leverage, weights, moved, shift, engine.n_threads
+            fit.residual, leverage, weights, moved=moved, shift=shift, n_threads=engine.n_threads
         )
         if self.rows.counts is not None or self.limits is not None:
             least, loo, spread = self._by_rows(fit, leverage, shift)

@@ -39,7 +39,7 @@ class LeaveOneOutError(Reducer):
             np.square(apart, out=apart)
             squares = apart.sum(axis=1) if weights is None else apart @ weights
         n_units = float(sizes.units.sum())
-        return LeaveOneOutError(total, n_units, mean, squares, sizes.one_minus_leverage.min(axis=1))
+        return LeaveOneOutError(total, n_units, mean, squares=squares, least=sizes.one_minus_leverage.min(axis=1))
 
     def __add__(self, other: LeaveOneOutError) -> LeaveOneOutError:
         """The error of the rows of both; means and squares are joined so that nothing cancels."""
@@ -50,7 +50,7 @@ class LeaveOneOutError(Reducer):
             mean = self.mean + part * apart
             squares = self.squares + other.squares + self.weight * part * np.square(apart)
         return LeaveOneOutError(
-            weight, self.n_units + other.n_units, mean, squares, np.minimum(self.least, other.least)
+            weight, self.n_units + other.n_units, mean, squares=squares, least=np.minimum(self.least, other.least)
         )
 
     def result(self) -> dict[str, np.ndarray]:
