@@ -80,7 +80,7 @@ class TestOwnProbabilities:
             model = classifier(loss=loss).fit(X, y > 0)
             p = expit(2 * model.decision_function(X))
             np.testing.assert_allclose(model.predict_proba(X), np.column_stack([1 - p, p]), atol=1e-12)
-            assert model.path_.temperature is None
+            assert model.path_.inverse_temperature is None
 
     def test_softmax(self, rows):
         X, y = rows
@@ -156,7 +156,7 @@ class TestLeaveOneOutBySquares:
 
     def test_the_temperature_is_that_of_the_least_log_loss(self, rows, n_classes, penalty, weighted):
         model, X, y, weights = self.fitted(rows, n_classes, penalty, weighted)
-        found = model.path_.temperature
+        found = model.path_.inverse_temperature
         want = [
             best_temperature(left_out_scores(model, X, y, k, weights, penalty), y, weights)
             for k in range(len(model.path_) + 1)
@@ -211,9 +211,9 @@ class TestLeaveOneOutOfOtherLosses:
             np.testing.assert_allclose(model.path_.loo[k], losses.mean(), rtol=precision)
             spread = losses.std() / np.sqrt(59)
             np.testing.assert_allclose(model.path_.loo_se[k], spread, rtol=2 * precision)
-            if model.path_.temperature is not None:
+            if model.path_.inverse_temperature is not None:
                 want = best_temperature(scores[:, None], y)
-                np.testing.assert_allclose(model.path_.temperature[k], want, rtol=precision)
+                np.testing.assert_allclose(model.path_.inverse_temperature[k], want, rtol=precision)
 
     def test_they_are_close_to_refits(self):
         """The log loss of rows left out, by one Newton step and by a fit without each row over the same atoms.
@@ -251,7 +251,7 @@ class TestCalibration:
         for k in (0, 2, 6):
             one = model.at(min(k, len(model.path_)))
             scores = both(one.decision_function(X).reshape(60, -1))
-            t = model.path_.temperature[one.n_atoms_]
+            t = model.path_.inverse_temperature[one.n_atoms_]
             assert 0 <= t < np.inf
             np.testing.assert_allclose(one.predict_proba(X), softmax(t * scores, axis=1), atol=1e-10)
 
@@ -322,5 +322,5 @@ class TestCalibration:
         np.testing.assert_allclose(p.sum(axis=1), 1)
         if "update" in settings:
             want = best_temperature(model.decision_function(X), y)
-            np.testing.assert_allclose(model.path_.temperature[model.model_.n_steps], want, rtol=1e-3)
+            np.testing.assert_allclose(model.path_.inverse_temperature[model.model_.n_steps], want, rtol=1e-3)
         assert log_loss(y, p) < 1.0

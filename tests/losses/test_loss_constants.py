@@ -24,7 +24,7 @@ from kernelpursuit.losses import (
     SquaredTanh,
     as_loss,
 )
-from kernelpursuit.losses.base import downhill
+from kernelpursuit.losses.base import first_minimum
 from kernelpursuit.losses.shapes import weighted_quantile
 
 CONVEX = [
@@ -288,12 +288,14 @@ def test_search_ends_in_a_minimum_no_worse_than_zero(seed):
 
 def test_search_does_not_leap_over_a_hill():
     """The first step of 7 leads to where the slope still falls, but higher up."""
-    assert downhill(lambda x: (0.3 * x - np.sin(x), 0.3 - np.cos(x)), 0.0, 0.1, 1e-14) == pytest.approx(np.arccos(0.3))
+    assert first_minimum(lambda x: (0.3 * x - np.sin(x), 0.3 - np.cos(x)), 0.0, 0.1, 1e-14) == pytest.approx(
+        np.arccos(0.3)
+    )
 
 
 @pytest.mark.parametrize("curvature", [0.0, np.nan, np.inf])
 def test_search_needs_no_curvature(curvature):
-    assert downhill(lambda x: ((x - 50) ** 2, 2 * (x - 50)), 0.0, curvature, 1e-14) == pytest.approx(50)
+    assert first_minimum(lambda x: ((x - 50) ** 2, 2 * (x - 50)), 0.0, curvature, 1e-14) == pytest.approx(50)
 
 
 def test_search_comes_back_from_overflow():

@@ -32,7 +32,7 @@ PATH = {
     "cv_wrong": "cv_error",
     "rcond": "rcond",
     "correlation": "correlation",
-    "temperature": "temperature",
+    "temperature": "inverse_temperature",
     "target_residual": "target_residual",
     "column_residual": "column_residual",
     "coherence": "coherence",

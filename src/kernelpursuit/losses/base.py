@@ -82,7 +82,7 @@ class Loss(ByName):
         raise NotImplementedError(f"{type(self).__name__} has no method curvature(y, f); a loss needs one.")
 
     def start(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Best constant score of every output, found by a safeguarded search downhill from 0; shape (n_outputs,).
+        """Best constant score of every output, found by a safeguarded line search from 0; shape (n_outputs,).
 
         Of a loss that is not convex, it is a minimum no worse than 0. Where a loss falls forever, the search ends
         where its gradient has all but vanished.
@@ -130,7 +130,7 @@ class Loss(ByName):
         size = float(weights @ np.abs(self.gradient(y, first)[output]))
         # A user's loss may overflow far out; the search takes that for too far.
         with np.errstate(all="ignore"):
-            return downhill(cost, constant[output], float(weights @ self.curvature(y, first)), FLAT * size)
+            return first_minimum(cost, constant[output], float(weights @ self.curvature(y, first)), FLAT * size)
 
 
 def merge_equal(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -139,8 +139,8 @@ def merge_equal(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndar
     return codes, np.bincount(np.ravel(which), weights=weights)
 
 
-def downhill(cost: Callable[[float], tuple[float, float]], near: float, curvature: float, flat: float) -> float:
-    """First minimum of a function of one number, downhill from `near`.
+def first_minimum(cost: Callable[[float], tuple[float, float]], near: float, curvature: float, flat: float) -> float:
+    """First minimum of a function of one number, on the way down from `near`.
 
     `cost` gives value and gradient, and a gradient of at most `flat` counts as zero. Steps double until the gradient
     turns or the value rises. Between the last point before that and the first beyond, secants alternate with halving.

@@ -137,7 +137,7 @@ class FittedModel:
     @property
     def link(self) -> Link:
         """From scores to predictions."""
-        factors = self.path.temperature
+        factors = self.path.inverse_temperature
         return Link(self.measure.loss, 1.0 if factors is None else float(factors[self.n_steps]))
 
     @property

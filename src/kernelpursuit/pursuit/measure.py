@@ -37,7 +37,7 @@ class Measure:
         return classes_of(y) != classes_of(scores)
 
     @property
-    def needs_temperature(self) -> bool:
+    def needs_inverse_temperature(self) -> bool:
         """Whether scores become probabilities only by a factor that must be found."""
         if not self.classes:
             return False
@@ -68,7 +68,7 @@ def checked_value(loss: Loss, what: str, values: np.ndarray, shape: tuple[int, .
     return values
 
 
-def temperature(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, start: float = 1.0) -> float:
+def inverse_temperature(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, start: float = 1.0) -> float:
     """The factor t for which the probabilities `softmax(t scores)` fit the classes best, by Newton's method.
 
     One factor, and no shift: the class with the largest score stays the most probable. Scores should be of rows that
@@ -80,19 +80,19 @@ def temperature(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, start: f
     if not 0 < root_mean_square < np.inf:
         return 1.0
     centred = both - both.mean(axis=0)
-    doubt = 1.0 / (weights.sum() + len(both))
-    wanted = (1 - doubt) * centred[true, np.arange(len(true))]
+    uncertain = 1.0 / (weights.sum() + len(both))
+    wanted = (1 - uncertain) * centred[true, np.arange(len(true))]
     highest = SHARPEST / root_mean_square
     t = min(max(start, 0.0), highest)
     low, high = 0.0, highest
     for _ in range(NEWTON_STEPS):
         p = np.exp(log_softmax(t * centred, axis=0))
         mean = np.einsum("ij,ij->j", p, centred)
-        slope = float(weights @ (mean - wanted))
-        bend = float(weights @ (np.einsum("ij,ij->j", p, np.square(centred)) - np.square(mean)))
-        # The slope rises with t, so that its sign says on which side the minimum is.
-        low, high = (t, high) if slope < 0 else (low, t)
-        new = t - slope / bend if bend > 0 else 0.5 * (low + high)
+        gradient = float(weights @ (mean - wanted))
+        curvature = float(weights @ (np.einsum("ij,ij->j", p, np.square(centred)) - np.square(mean)))
+        # The gradient rises with t, so that its sign says on which side the minimum is.
+        low, high = (t, high) if gradient < 0 else (low, t)
+        new = t - gradient / curvature if curvature > 0 else 0.5 * (low + high)
         new = new if low <= new <= high else 0.5 * (low + high)
         if abs(new - t) <= 1e-12 * highest / SHARPEST:
             return new

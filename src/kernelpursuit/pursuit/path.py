@@ -13,7 +13,7 @@ from kernelpursuit.pursuit.reducers import LEVELS
 # Arrays with one entry for every size, from none on.
 EVERY_SIZE = (
     *("size", "cost", "residual_norm", "dof", "loo", "loo_se", "rcond", "correlation", "target_residual"),
-    *("column_residual", "validation", "loo_error", "validation_error", "temperature", "loo_quantiles"),
+    *("column_residual", "validation", "loo_error", "validation_error", "inverse_temperature", "loo_quantiles"),
     *("cv", "cv_error"),
 )
 
@@ -115,7 +115,7 @@ class PursuitPath:
         Newton's method, in the metric of the last refit, away from the weights without the row.
     loo_error, validation_error, cv_error : arrays of shape (n_steps + 1,) or None
         Part of the rows, left out, held out or in folds, that are put in a wrong class; for classifiers.
-    temperature : array of shape (n_steps + 1,) or None
+    inverse_temperature : array of shape (n_steps + 1,) or None
         What scores are multiplied by before they become probabilities, for classifiers whose loss has none of its own;
         with many rows, that of a model up to a tenth smaller.
     n_targets : int
@@ -165,7 +165,7 @@ class PursuitPath:
     validation: np.ndarray | None = None
     loo_error: np.ndarray | None = None
     validation_error: np.ndarray | None = None
-    temperature: np.ndarray | None = None
+    inverse_temperature: np.ndarray | None = None
     loo_quantiles: np.ndarray | None = None
     cv: np.ndarray | None = None
     cv_error: np.ndarray | None = None
@@ -308,7 +308,7 @@ class PursuitPath:
         }
         for name in (
             *("loo", "loo_se", "loo_error", "validation", "validation_error", "cv", "cv_error"),
-            *("rcond", "correlation", "temperature"),
+            *("rcond", "correlation", "inverse_temperature"),
         ):
             values = getattr(self, name)
             if values is not None and not np.isnan(values).all():

@@ -26,7 +26,7 @@ from kernelpursuit.pursuit.selection import Selector
 
 COLUMNS = (
     *("cost", "residual_norm", "dof", "rcond", "correlation"),
-    *("loo", "loo_se", "loo_error", "validation", "validation_error", "temperature"),
+    *("loo", "loo_se", "loo_error", "validation", "validation_error", "inverse_temperature"),
 )
 PLAIN = Measure()
 
@@ -127,7 +127,7 @@ class Recorder:
             "loo_error": fit.leverage is None or not self.measure.classes,
             "validation": self.monitor is None,
             "validation_error": self.monitor is None or not self.measure.classes,
-            "temperature": not self.measure.needs_temperature,
+            "inverse_temperature": not self.measure.needs_inverse_temperature,
         }
         view.update({name: None for name, is_absent in absent.items() if is_absent})
         return PursuitPath(

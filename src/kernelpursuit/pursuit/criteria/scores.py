@@ -1,4 +1,4 @@
-"""What leave-one-out scores say: the loss they have, wrong classes, and the temperature of probabilities."""
+"""What leave-one-out scores say: the loss they have, wrong classes, and the inverse temperature of probabilities."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from kernelpursuit.pursuit.criteria.base import Criterion, RowFacts
 from kernelpursuit.pursuit.fits import Fit
-from kernelpursuit.pursuit.measure import Measure, temperature
+from kernelpursuit.pursuit.measure import Measure, inverse_temperature
 from kernelpursuit.pursuit.nugget import NuggetShare
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_prediction, one_minus_leverage
 
-# Of more scores than this, the temperature is taken anew only when the model has grown by a tenth.
+# Of more scores than this, the inverse temperature is taken anew only when the model has grown by a tenth.
 FEW_SCORES = 20_000
 
 
 class LeaveOneOutScores(Criterion):
-    """`loo`, `loo_se`, `loo_error` and `temperature` of scores that each row would have without it.
+    """`loo`, `loo_se`, `loo_error` and `inverse_temperature` of scores that each row would have without it.
 
     They are those of `working.py`, one Newton step away; for the squared loss that is exact. Without leverages, the
     scores are those that the rows have.
@@ -39,7 +39,7 @@ class LeaveOneOutScores(Criterion):
         self.targets = targets
         self.measure = measure
         self.nugget = nugget
-        self._last_temperature, self._temperature_of = 1.0, 0  # and how many atoms it was found for
+        self._last_found, self._found_for = 1.0, 0  # and how many atoms it was found for
 
     def entry(self, fit: Fit) -> dict[str, Any]:
         """What is known of the scores of the fit as it is."""
@@ -57,8 +57,8 @@ class LeaveOneOutScores(Criterion):
         if measure.classes and leverage is not None:
             wrong = float(weights @ measure.wrong(y, scores)) / self.rows.total_weight if known else np.inf
             entry["loo_error"] = wrong
-        if measure.needs_temperature:
-            entry["temperature"] = self._temperature(scores, len(fit.atoms))
+        if measure.needs_inverse_temperature:
+            entry["inverse_temperature"] = self._inverse_temperature(scores, len(fit.atoms))
         return entry
 
     def _mean_loss(self, losses: np.ndarray) -> dict[str, float]:
@@ -69,10 +69,10 @@ class LeaveOneOutScores(Criterion):
         spread = weights @ np.square((losses - mean) / largest) / total if np.isfinite(mean) else np.inf
         return {"loo": mean, "loo_se": largest * float(np.sqrt(spread / max(self.rows.n_units - 1.0, 1.0)))}
 
-    def _temperature(self, scores: np.ndarray, size: int) -> float:
-        """The temperature of the scores; of many, that of a model up to a tenth smaller."""
-        if scores.size <= FEW_SCORES or size >= 1.1 * self._temperature_of or size <= 1:
-            start = self._last_temperature
-            self._last_temperature = temperature(self.targets, scores, self.rows.weights, start)
-            self._temperature_of = size
-        return self._last_temperature
+    def _inverse_temperature(self, scores: np.ndarray, size: int) -> float:
+        """The inverse temperature of the scores; of many, that of a model up to a tenth smaller."""
+        if scores.size <= FEW_SCORES or size >= 1.1 * self._found_for or size <= 1:
+            start = self._last_found
+            self._last_found = inverse_temperature(self.targets, scores, self.rows.weights, start)
+            self._found_for = size
+        return self._last_found
