@@ -14,8 +14,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import ByName, check_number
 
 
@@ -62,7 +62,7 @@ class Callback:
         """
         return False
 
-    def __call__(self, path: Any) -> object:
+    def __call__(self, path: Path) -> object:
         """Called with the path after every step of the loop over all rows; a true answer ends the loop."""
         return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from kernelpursuit._native.spec import STATIONARY, Atoms, Kernel, Step, steps_of
 
@@ -26,7 +26,7 @@ def check_matrix(name: str, value: ArrayLike, double: bool = False) -> Any:
     return in_order(array, array.dtype)
 
 
-def in_order(array: Any, dtype: Any) -> Any:
+def in_order(array: Any, dtype: DTypeLike) -> Any:
     """Return the array as the core reads it; one that is so already, as most are, is not looked at for long."""
     if array.dtype == dtype and array.flags.carray:
         return array
@@ -76,7 +76,7 @@ def check_atoms(kernel: Kernel, C: ArrayLike, X: ArrayLike, factors: ArrayLike |
     return Atoms(steps, c, check_factors(kernel, factors, len(c), x.dtype)), x
 
 
-def check_factors(kernel: Kernel, factors: ArrayLike | None, n_atoms: int, dtype: Any) -> Any:
+def check_factors(kernel: Kernel, factors: ArrayLike | None, n_atoms: int, dtype: DTypeLike) -> Any:
     """Return the factors of the atoms in the inputs' type; none at all for None."""
     if factors is None:
         return np.empty(0, dtype)
@@ -88,7 +88,7 @@ def check_factors(kernel: Kernel, factors: ArrayLike | None, n_atoms: int, dtype
     return array
 
 
-def check_out(out: Floats | None, shape: tuple[int, ...], dtype: Any, inputs: tuple[Any, ...]) -> Any:
+def check_out(out: Floats | None, shape: tuple[int, ...], dtype: DTypeLike, inputs: tuple[Any, ...]) -> Any:
     """Return the array to fill: `out` if it fits, or a new one."""
     if out is None:
         return np.empty(shape, dtype)

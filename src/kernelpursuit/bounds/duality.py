@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.bounds.training import Problem, check_problem, model_weights
 
@@ -42,7 +43,7 @@ class Certificate:
     distance: float
 
 
-def certificate(model: Any, X: Any, y: Any, *, sample_weight: Any = None, n_iterations: int = 0) -> Certificate:
+def certificate(model: Any, X: Matrix, y: Any, *, sample_weight: Any = None, n_iterations: int = 0) -> Certificate:
     """Bound the gap of a fitted model by the duality gap `R(f) - Q(d)`.
 
     Every dual point d has `Q(d) <= min R` (Zhang eq. 12 and Proposition 3.1), so this is a bound for any model, however

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_flag, check_number, check_option
 from kernelpursuit.bounds.duality import best_dual
 from kernelpursuit.bounds.greedy import orthogonal_greedy_gap
@@ -95,7 +96,7 @@ class GapReport:
 
 def gap_report(
     model: Any,
-    X: Any,
+    X: Matrix,
     y: Any,
     *,
     sample_weight: Any = None,

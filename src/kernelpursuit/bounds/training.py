@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.penalties import RKHS, as_penalty
@@ -34,7 +35,7 @@ class Problem:
     """
 
     atoms: Dictionary
-    X: Any
+    X: Matrix
     y: np.ndarray
     s: np.ndarray
     alpha: float
@@ -111,7 +112,7 @@ def fitted_with(model: Any, parameter: str) -> Any:
     return model._state.given[parameter]
 
 
-def check_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
+def check_problem(model: Any, X: Matrix, y: Any, sample_weight: Any) -> Problem:
     """Return the problem that `model` was fitted to, or refuse in one sentence what the theory does not cover."""
     if not hasattr(model, "path_"):
         raise NotFittedError("model is not fitted; call its fit(X, y) first.")
@@ -148,7 +149,7 @@ def model_weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
     return model.center_indices_, np.atleast_2d(model.coef_).T
 
 
-def _check_arrays(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+def _check_arrays(model: Any, X: Matrix, y: Any) -> tuple[Any, np.ndarray]:
     if sp.issparse(X):
         X = sp.csr_array(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
     else:
@@ -167,7 +168,7 @@ def _check_arrays(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     return X, y
 
 
-def _check_centers(model: Any, X: Any) -> None:
+def _check_centers(model: Any, X: Matrix) -> None:
     """Refuse rows that the centres are not among: the cheap sign of another X than that of the fit."""
     numbers, centers = model.center_indices_, model.centers_
     inside = not len(numbers) or numbers.max() < X.shape[0]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.functions import Functions
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
@@ -31,7 +33,7 @@ class Always(Dictionary):
     >>> model = KernelPursuitRegressor(kernel=trend + "rbf")
     """
 
-    def __init__(self, part: Any):
+    def __init__(self, part: Matrix):
         if callable(part) and not isinstance(part, (Dictionary, Kernel)):
             part = Functions(part)
         if not isinstance(part, Dictionary):
@@ -63,7 +65,9 @@ class Always(Dictionary):
         """Return what `state` describes."""
         return cls(state["part"])
 
-    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+    def block(
+        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
         """Values of the part."""
         return self.part.block(rows, atoms, dtype, n_threads)
 

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kernelpursuit import _native
+from kernelpursuit._types import Matrix
 
 # Scratch for tiles of a dictionary that only knows how to evaluate blocks.
 TILE_BYTES = 32 * 2**20
@@ -41,20 +43,22 @@ class Dictionary(ABC):
     def n_atoms(self) -> int:
         """Number of atoms."""
 
-    def count(self, X: Any) -> int:
+    def count(self, X: Matrix) -> int:
         """Number of atoms that it will have once it is resolved on rows `X`."""
         return self.n_atoms
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Dictionary:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Dictionary:
         """Return this dictionary with everything filled in that the training rows `X` decide."""
         return self
 
-    def rows(self, X: Any) -> Any:
+    def rows(self, X: Matrix) -> Any:
         """Return `X` in the form that this dictionary evaluates; made once, used for many blocks."""
         return X
 
     @abstractmethod
-    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+    def block(
+        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
 
     def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
@@ -115,7 +119,7 @@ class Dictionary(ABC):
         rows: Any,
         V: np.ndarray,
         atoms: np.ndarray,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         n_threads: int | None = None,
     ) -> np.ndarray:
         """`D' v` for every vector v in the rows of `V`, over the given atoms: shape (n_vectors, len(atoms))."""
@@ -130,7 +134,7 @@ class Dictionary(ABC):
         rows: Any,
         weights: np.ndarray,
         atoms: np.ndarray,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         n_threads: int | None = None,
     ) -> np.ndarray:
         """Weighted squared norms `sum_i w_i d_ij²` of the given atoms."""

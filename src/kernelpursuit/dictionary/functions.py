@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary.base import Dictionary
 
 
@@ -34,7 +36,7 @@ class Functions(Dictionary):
         """Number of functions."""
         return len(self.functions)
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Functions:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Functions:
         """Functions need nothing of the data."""
         return self.take(np.arange(self.n_atoms))
 
@@ -45,7 +47,9 @@ class Functions(Dictionary):
         taken.training_rows = np.full(len(atoms), -1)
         return taken
 
-    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+    def block(
+        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
         """Values of the functions, checked for shape and finiteness."""
         out = np.empty((len(atoms), rows.shape[0]), dtype=dtype)
         for k, j in enumerate(atoms):
@@ -71,7 +75,7 @@ def _name(function: Callable[[Any], Any]) -> str:
     return getattr(function, "__name__", repr(function))
 
 
-def _one(X: Any) -> np.ndarray:
+def _one(X: Matrix) -> np.ndarray:
     return np.ones(X.shape[0])
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from kernelpursuit import _native
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.kernels import CallableKernel, Kernel, as_kernel
@@ -37,7 +39,7 @@ class KernelAtoms(Dictionary):
 
     _factors: np.ndarray | None = None
 
-    def __init__(self, kernel: Any, centers: Any = None, factors: Any = None):
+    def __init__(self, kernel: Any, centers: Matrix = None, factors: Any = None):
         self.kernel: Any = as_kernel(kernel)
         self._centers: Any = centers if centers is None or sp.issparse(centers) else np.asarray(centers)
         self._factors = None if factors is None else _check_factors(factors, self.kernel, self._centers)
@@ -76,11 +78,11 @@ class KernelAtoms(Dictionary):
         """What multiplies gamma, one number an atom, or None for ones."""
         return self._factors
 
-    def count(self, X: Any) -> int:
+    def count(self, X: Matrix) -> int:
         """Number of centres: the rows, unless others are given."""
         return X.shape[0] if self.at_training_rows else self.n_atoms
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> KernelAtoms:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> KernelAtoms:
         """Fill in the centres and gamma; move the origin of stationary kernels into the data."""
         if isinstance(self.kernel, CallableKernel):
             kernel: Any = self.kernel
@@ -155,13 +157,13 @@ class KernelAtoms(Dictionary):
             same = (centers[others] == centers[atom]).all(axis=1)
         return same if self._factors is None else same & (self._factors[others] == self._factors[atom])
 
-    def rows(self, X: Any) -> Any:
+    def rows(self, X: Matrix) -> Any:
         """Embed `X` once: shifted to the origin and scaled, so that the native core needs no scales."""
         if X is self._centers:
             return self._embedded_centers()
         return self._embed(X)
 
-    def _embed(self, X: Any) -> Any:
+    def _embed(self, X: Matrix) -> Any:
         if isinstance(self.kernel, CallableKernel):
             return X
         embedded = self.kernel.embed(X, self._origin)
@@ -172,7 +174,9 @@ class KernelAtoms(Dictionary):
             self._center_rows = self._embed(self.centers)
         return self._center_rows
 
-    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+    def block(
+        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
         centers = self._embedded_centers()
         if isinstance(self.kernel, CallableKernel):
@@ -198,7 +202,7 @@ class KernelAtoms(Dictionary):
         rows: Any,
         V: np.ndarray,
         atoms: np.ndarray,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         n_threads: int | None = None,
     ) -> np.ndarray:
         """`D' V` by the native core, without storing D."""
@@ -212,7 +216,7 @@ class KernelAtoms(Dictionary):
         rows: Any,
         weights: np.ndarray,
         atoms: np.ndarray,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         n_threads: int | None = None,
     ) -> np.ndarray:
         """Weighted squared norms by the native core, without storing D."""
@@ -291,7 +295,7 @@ def _raw(rows: Any) -> Any:
     return rows[np.float64] if isinstance(rows, EmbeddedRows) else rows
 
 
-def _check_factors(factors: Any, kernel: Any, centers: Any) -> np.ndarray:
+def _check_factors(factors: Any, kernel: Any, centers: Matrix) -> np.ndarray:
     if isinstance(kernel, CallableKernel) or not kernel.is_stationary:
         name = kernel.name if isinstance(kernel, CallableKernel) else type(kernel).__name__
         raise ValueError(
@@ -310,7 +314,7 @@ def _check_factors(factors: Any, kernel: Any, centers: Any) -> np.ndarray:
     return checked
 
 
-def _check_centers(centers: Any, n_features: int) -> Any:
+def _check_centers(centers: Matrix, n_features: int) -> Any:
     centers = centers if sp.issparse(centers) else as_floats("centers", centers)
     if centers.ndim != 2 or centers.shape[1] != n_features or centers.shape[0] == 0:
         raise ValueError(

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary.base import Dictionary
 
 # Up to this size, positive semidefiniteness is decided by a factorisation; above, by necessary conditions.
@@ -37,11 +39,11 @@ class Precomputed(Dictionary):
         self.columns: np.ndarray | None = None  # number of each atom's column in the training matrix
         self.n_columns = 0  # how many columns that matrix had
 
-    def count(self, X: Any) -> int:
+    def count(self, X: Matrix) -> int:
         """Number of columns."""
         return X.shape[1]
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Precomputed:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Precomputed:
         """Take the columns of `X` as atoms."""
         resolved = Precomputed(self._said_mercer)
         resolved._matrix = X
@@ -102,7 +104,9 @@ class Precomputed(Dictionary):
         made.training_rows = state["training_rows"]
         return made
 
-    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+    def block(
+        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
         """Values read from `rows`, which hold all columns, or just those of this dictionary, in its order."""
         assert self.columns is not None
         only_mine = rows.shape[1] == self.n_atoms != self.n_columns

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 from scipy.linalg import qr
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary.base import Dictionary
 
 # A feature whose standard deviation is below this fraction of its largest value is constant but for rounding: that is
@@ -50,7 +52,7 @@ class LinearTrend(Dictionary):
             raise ValueError("LinearTrend() has no atoms before it has seen rows.")
         return len(self.features)
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> LinearTrend:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> LinearTrend:
         """Fill in means and standard deviations of the rows."""
         if self.spread is not None:
             return self
@@ -96,7 +98,9 @@ class LinearTrend(Dictionary):
         made.features, made.training_rows = state["features"], state["training_rows"]
         return made
 
-    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+    def block(
+        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
         """Standardised features."""
         assert self.features is not None
         assert self.center is not None

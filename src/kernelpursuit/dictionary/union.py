@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
@@ -65,11 +67,11 @@ class Union(Dictionary):
             if len(mine):
                 yield k, part, mine, places[mine] - starts[k]
 
-    def count(self, X: Any) -> int:
+    def count(self, X: Matrix) -> int:
         """Number of atoms of all parts."""
         return sum(part.count(X) for part in self.parts)
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Union:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Union:
         """Resolve every part."""
         union = Union(*(part.resolve(X, gamma, weights) for part in self.parts))
         union.training_rows = np.concatenate([_training_rows(part) for part in union.parts])
@@ -81,7 +83,7 @@ class Union(Dictionary):
         union.order, union.training_rows = self.order, self.training_rows
         return union
 
-    def rows(self, X: Any) -> list[Any]:
+    def rows(self, X: Matrix) -> list[Any]:
         """Rows in the form of each part."""
         return [part.rows(X) for part in self.parts]
 
@@ -121,7 +123,7 @@ class Union(Dictionary):
         return out
 
     def block(
-        self, rows: list[Any], atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None
+        self, rows: list[Any], atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms, part by part."""
         out = np.empty((len(atoms), rows[0].shape[0]), dtype=dtype)
@@ -134,7 +136,7 @@ class Union(Dictionary):
         rows: list[Any],
         V: np.ndarray,
         atoms: np.ndarray,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         n_threads: int | None = None,
     ) -> np.ndarray:
         """`D' V`, part by part."""
@@ -148,7 +150,7 @@ class Union(Dictionary):
         rows: list[Any],
         weights: np.ndarray,
         atoms: np.ndarray,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         n_threads: int | None = None,
     ) -> np.ndarray:
         """Squared norms, part by part."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit import _native
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.dictionary.base import tiles
 
@@ -46,7 +47,7 @@ class StoredValues:
         Threads of the native core.
     """
 
-    def __init__(self, dictionary: Dictionary, X: Any, memory_budget: int, n_threads: int | None = None):
+    def __init__(self, dictionary: Dictionary, X: Matrix, memory_budget: int, n_threads: int | None = None):
         self.dictionary = dictionary
         self.n_rows: int = X.shape[0]
         self.memory_budget = memory_budget
@@ -149,7 +150,7 @@ class Engine:
     def __init__(
         self,
         dictionary: Dictionary,
-        X: Any,
+        X: Matrix,
         *,
         weights: np.ndarray | None = None,
         nugget: float = 0.0,

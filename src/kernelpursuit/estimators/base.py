@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.checks import ROWS, one_sentence
@@ -136,7 +137,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             X = validate_data(self, X, reset=False, **ROWS)
         return self._validation_targets(X, y, weights)
 
-    def _validation_targets(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    def _validation_targets(self, X: Matrix, y: Any, weights: Any) -> tuple[Any, Any, Any]:
         """Targets and weights of validation rows as the fit takes them."""
         return X, y, weights
 
@@ -261,7 +262,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
 
     # -- Rows to predict -------------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any, n_picked: int) -> Any:
+    def _rows(self, X: Matrix, n_picked: int) -> Any:
         """Validate rows to predict; of a precomputed matrix, all columns or just those of the `n_picked` atoms."""
         shape: tuple[int, ...] = getattr(X, "shape", ())
         is_picked = self.model_.is_precomputed and len(shape) == 2 and shape[1] == n_picked != self.n_features_in_

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.columns import column_of_text, refuse_dates
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.losses import Loss
@@ -54,7 +55,7 @@ def one_sentence(name: str, given: Any = None) -> Iterator[None]:
         raise kind(f"{name} is not usable: {words.rstrip('.')}.") from None
 
 
-def check_range(X: Any) -> Any:
+def check_range(X: Matrix) -> Any:
     """Return rows as they are; refuse values so large that their sums overflow."""
     values = X.data if sp.issparse(X) else X
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
@@ -75,7 +76,7 @@ def unchanged_by_failure(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-def check_rows_and_targets(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+def check_rows_and_targets(estimator: BaseEstimator, X: Matrix, y: Any) -> tuple[Any, np.ndarray]:
     """Validate training rows and real targets, one or several a row."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")

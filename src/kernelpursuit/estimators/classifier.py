@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.base import BaseKernelPursuit
@@ -180,7 +181,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         self.multi_class = multi_class
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -205,7 +206,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         fitted._fit_labels(X, y, sample_weight, callback)
         return self._take_over(fitted)
 
-    def _fit_labels(self, X: Any, y: Any, sample_weight: Any, callback: Any) -> None:
+    def _fit_labels(self, X: Matrix, y: Any, sample_weight: Any, callback: Any) -> None:
         if y is None:
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
@@ -256,7 +257,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             raise ValueError(f"loss={self.loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
         return loss
 
-    def _validation_targets(self, X: Any, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
+    def _validation_targets(self, X: Matrix, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
         """Labels of validation rows as codes, each seen in training, and weights that class_weight is in."""
         name = "Validation's y"
         labels = check_labels(y, X.shape[0], name)
@@ -289,7 +290,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             other._class_params = {**self._class_params, **params}
         return other
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Matrix) -> np.ndarray:
         """Scores of the classes: the largest names the predicted one.
 
         Parameters
@@ -306,13 +307,13 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         X = self._rows_to_predict(X)
         return self._margins(self.model_.scores(X, self._n_threads), X)
 
-    def _rows_to_predict(self, X: Any) -> Any:
+    def _rows_to_predict(self, X: Matrix) -> Any:
         rows = self._rows(X, self.n_atoms_)
         if isinstance(self.model_, OneVsRestModel) and rows.shape[1] != self.n_features_in_:
             return self.model_.all_columns(rows)
         return rows
 
-    def _margins(self, scores: np.ndarray, X: Any) -> np.ndarray:
+    def _margins(self, scores: np.ndarray, X: Matrix) -> np.ndarray:
         """One column for two classes; float32 for float32 rows."""
         if len(self.classes_) == 2:
             scores = scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]
@@ -326,7 +327,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """Places in `classes_` of the classes that scores name."""
         return (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Matrix) -> np.ndarray:
         """Predict class labels.
 
         Parameters
@@ -339,7 +340,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         """
         return self._labels(self.decision_function(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Matrix) -> np.ndarray:
         """Predict the probability of every class; see the notes of the class for where they come from.
 
         Parameters
@@ -358,12 +359,12 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         p = p.astype(np.float32) if X.dtype == np.float32 else p
         return agreeing(p, self._places(self._margins(scores, X)))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Matrix) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_decision_function(self, X: Matrix) -> Iterator[np.ndarray]:
         """Yield the scores of the models after 0, 1, ... steps, along the whole path.
 
         Parameters
@@ -382,7 +383,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         for scores in self.model_.staged_scores(X, self._n_threads):
             yield self._margins(scores, X)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: Matrix) -> Iterator[np.ndarray]:
         """Yield the labels that the models after 0, 1, ... steps predict, along the whole path.
 
         Parameters

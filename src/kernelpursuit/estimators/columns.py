@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
+
 TEXT = "encode it as numbers first, with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder"
 LABELS = "give numbers, or use KernelPursuitClassifier for labels"
 DATES = "convert it to numbers first, such as the days since a first day"
@@ -18,7 +20,7 @@ WHOLE = "it"
 MOST_LOOKED_AT = 100_000
 
 
-def refuse_dates(X: Any) -> None:
+def refuse_dates(X: Matrix) -> None:
     """Refuse columns of dates and of time spans: NumPy would take the number of their nanoseconds for a feature."""
     for name, column in _columns(X, "mM"):
         found = _first(column, (np.datetime64, np.timedelta64, datetime.date, datetime.timedelta))
@@ -26,7 +28,7 @@ def refuse_dates(X: Any) -> None:
             raise ValueError(f"{name} holds dates or times, such as {_shown(found)}; {DATES}.")
 
 
-def column_of_text(X: Any) -> str | None:
+def column_of_text(X: Matrix) -> str | None:
     """The sentence for the first column with a value that is text and no number, or None."""
     for name, column in _columns(X, "OUST"):
         found = _first(column, str)
@@ -35,7 +37,7 @@ def column_of_text(X: Any) -> str | None:
     return None
 
 
-def _columns(X: Any, kinds: str) -> Iterator[tuple[str, np.ndarray]]:
+def _columns(X: Matrix, kinds: str) -> Iterator[tuple[str, np.ndarray]]:
     """Names and values of the columns whose values are of one of these kinds, or objects."""
     kinds += "O"
     if hasattr(X, "columns") and hasattr(X, "__getitem__") and not hasattr(X, "tocsr"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.checks import check_seed, digest, is_plain, same_settings
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
 from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
@@ -47,7 +48,7 @@ class TrainingData:
     scales    of the features, where they were learned for several models at once
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray
     weights: np.ndarray | None
     loss: Loss

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import check_rows_and_targets
@@ -191,7 +192,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     model_: FittedModel
     _y_ndim: int
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -216,7 +217,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         fitted._fit_numbers(X, y, sample_weight, callback)
         return self._take_over(fitted)
 
-    def _fit_numbers(self, X: Any, y: Any, sample_weight: Any, callback: Any) -> None:
+    def _fit_numbers(self, X: Matrix, y: Any, sample_weight: Any, callback: Any) -> None:
         loss = as_loss(self.loss, losses_for(lambda loss: loss.kind == "real"))
         if loss.kind != "real":
             raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
@@ -234,7 +235,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         )
         self._fit(data, callback)
 
-    def predict(self, X: Any, return_std: bool = False, interval: float | None = None) -> Any:
+    def predict(self, X: Matrix, return_std: bool = False, interval: float | None = None) -> Any:
         """Predict targets.
 
         Parameters
@@ -275,7 +276,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         shaped = tuple(self._shaped(values, X) for values in out)
         return shaped if len(shaped) > 1 else shaped[0]
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+    def predict_interval(self, X: Matrix, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Predict intervals that hold a given fraction of new targets.
 
         Parameters
@@ -302,7 +303,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         half = model.half_widths(X, mean, fraction, self._n_threads)
         return self._shaped(mean - half, X), self._shaped(mean + half, X)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: Matrix) -> Iterator[np.ndarray]:
         """Yield the predictions of the models after 0, 1, ... steps, along the whole path.
 
         Parameters
@@ -338,7 +339,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     def _of_targets(self, weights: np.ndarray) -> np.ndarray:
         return weights[0] if self._y_ndim == 1 else weights
 
-    def _shaped(self, values: np.ndarray, X: Any) -> np.ndarray:
+    def _shaped(self, values: np.ndarray, X: Matrix) -> np.ndarray:
         """One dimension for one target; float32 for float32 rows."""
         values = values[:, 0] if self._y_ndim == 1 else values
         return values.astype(np.float32) if X.dtype == np.float32 else values

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_flag, check_option
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend, Precomputed, as_dictionary, split
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52
@@ -186,7 +187,7 @@ def _check_precomputed(estimator: Any, trend: bool | None) -> None:
         raise ValueError("outside='return' does not go with kernel='precomputed'; leave outside at 'auto'.")
 
 
-def _check_refine(against: str | None, learns_gamma: bool, X: Any) -> None:
+def _check_refine(against: str | None, learns_gamma: bool, X: Matrix) -> None:
     """Refuse refine=True beside a setting with which no atoms are learned."""
     if against is None and learns_gamma and is_wide(X):
         against = f"gamma='learn' and as many as {X.shape[1]} features"

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelpursuit import _native
 from kernelpursuit._native import spec as native_spec
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import ByName
 
 #: A formula and its numbers, or the steps of several, as the native core takes them.
@@ -61,22 +62,22 @@ class Kernel(ByName, ABC):
         """Return this kernel with another gamma."""
 
     @abstractmethod
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Kernel:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Kernel:
         """Return this kernel with gamma as numbers: its own, else `gamma`, for rows like those of `X`."""
 
     @abstractmethod
-    def origin(self, X: Any) -> Any:
+    def origin(self, X: Matrix) -> Any:
         """Where the embedding of rows like `X` has its origin."""
 
     @abstractmethod
-    def embed(self, X: Any, origin: Any) -> Any:
+    def embed(self, X: Matrix, origin: Any) -> Any:
         """Rows as the steps take them, in float64; a copy. Sparse rows stay sparse where zeros stay zeros."""
 
     @abstractmethod
     def diagonal(self, z: np.ndarray) -> np.ndarray:
         """k(x, x) for embedded rows `z`."""
 
-    def __call__(self, X: Any, C: Any = None) -> np.ndarray:
+    def __call__(self, X: Matrix, C: Matrix = None) -> np.ndarray:
         """Kernel matrix of shape (n_rows, n_centres); `C` defaults to `X`."""
         X = np.atleast_2d(np.asarray(X))
         C = X if C is None else np.atleast_2d(np.asarray(C))

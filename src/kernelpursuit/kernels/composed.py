@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit._native.spec import Step
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.kernels.base import Kernel
 
@@ -55,15 +56,15 @@ class Composed(Kernel):
         is_open = [term.takes_gamma or not self.takes_gamma for term in self.terms]
         return self._of(tuple(t.with_gamma(gamma) if o else t for t, o in zip(self.terms, is_open)))
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> Self:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Self:
         """Resolve every term."""
         return self._of(tuple(term.resolve(X, gamma, weights) for term in self.terms))
 
-    def origin(self, X: Any) -> tuple[Any, ...]:
+    def origin(self, X: Matrix) -> tuple[Any, ...]:
         """The origin of every term."""
         return tuple(term.origin(X) for term in self.terms)
 
-    def embed(self, X: Any, origin: Any) -> Any:
+    def embed(self, X: Matrix, origin: Any) -> Any:
         """Rows as each term takes them, side by side; sparse if all are."""
         parts = [term.embed(X, o) for term, o in zip(self.terms, origin)]
         for term, part in zip(self.terms, parts):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats
 
 
@@ -22,7 +23,7 @@ class CallableKernel:
     function: Callable[[Any, Any], Any]
     is_mercer: bool = False
 
-    def __call__(self, X: Any, C: Any = None) -> np.ndarray:
+    def __call__(self, X: Matrix, C: Matrix = None) -> np.ndarray:
         """Evaluate and check the values."""
         C = X if C is None else C
         values = as_floats(f"kernel={self.name}", self.function(X, C)).astype(np.float64, copy=False)

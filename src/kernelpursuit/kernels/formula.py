@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit._native.spec import Formula, Step
+from kernelpursuit._types import Matrix
 from kernelpursuit.kernels.base import Kernel
 from kernelpursuit.kernels.gamma import resolve_gamma
 
@@ -55,7 +56,7 @@ class FormulaKernel(Kernel):
         """Return this kernel with another gamma."""
         return replace(self, gamma=gamma)
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> FormulaKernel:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> FormulaKernel:
         """Return this kernel with gamma as numbers: its own, else `gamma`, for rows like those of `X`."""
         chosen = gamma if self.gamma is None else self.gamma
         return self.with_gamma(resolve_gamma(chosen, X, weights))
@@ -64,7 +65,7 @@ class FormulaKernel(Kernel):
         """The factors s of the embedding."""
         return np.asarray(self.gamma, dtype=np.float64) ** self.gamma_power
 
-    def origin(self, X: Any) -> Any:
+    def origin(self, X: Matrix) -> Any:
         """Where the embedding of rows like `X` has its origin.
 
         Values of a stationary kernel depend on differences alone, so it is free: near the data, float32 keeps their
@@ -72,7 +73,7 @@ class FormulaKernel(Kernel):
         """
         return X.mean(axis=0, dtype=np.float64) if self.is_stationary and X.shape[0] and not sp.issparse(X) else 0.0
 
-    def embed(self, X: Any, origin: Any) -> Any:
+    def embed(self, X: Matrix, origin: Any) -> Any:
         """Rows z = (x - origin) * s, in float64; a copy. Sparse rows that are shifted are sparse no more."""
         if sp.issparse(X) and not np.any(origin):
             scales = np.broadcast_to(self.feature_scales(), X.shape[1])

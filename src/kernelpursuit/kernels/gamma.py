@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
+
 # Entries that differ by less than this fraction of their mean are one value but for rounding: each carries a few eps
 # (2.2e-16) of its size, and so does the mean. 45 eps leave room for the arithmetic that made them.
 CONSTANT_TO_ROUNDING = 1e-14
 
 
-def resolve_gamma(gamma: Any, X: Any, weights: np.ndarray | None = None) -> Any:
+def resolve_gamma(gamma: Any, X: Matrix, weights: np.ndarray | None = None) -> Any:
     """Turn `gamma` into a positive float or an array with one value for each feature of `X`."""
     if isinstance(gamma, str):
         if gamma != "scale":
@@ -30,7 +32,7 @@ def resolve_gamma(gamma: Any, X: Any, weights: np.ndarray | None = None) -> Any:
     return float(value) if value.ndim == 0 else value
 
 
-def _scale_gamma(X: Any, weights: np.ndarray | None) -> float:
+def _scale_gamma(X: Matrix, weights: np.ndarray | None) -> float:
     """`1 / (n_features * variance over all entries)`, rows counted by their weights; 1 / n_features if constant."""
     if X.shape[0] == 0:
         return 1.0 / max(X.shape[1], 1)
@@ -56,5 +58,5 @@ def _scale_gamma(X: Any, weights: np.ndarray | None) -> float:
     return 1.0 / n_features
 
 
-def _spread(X: Any) -> float:
+def _spread(X: Matrix) -> float:
     return float(X.max()) - float(X.min())

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats
 from kernelpursuit.kernels.formula import FormulaKernel
 
@@ -51,7 +52,7 @@ class Periodic(FormulaKernel):
         if period.ndim > 1 or not period.size or not (np.isfinite(period) & (period > 0)).all():
             raise ValueError(f"period={self.period!r} is not usable; give a positive number, or one for each feature.")
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> FormulaKernel:
+    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> FormulaKernel:
         """Return this kernel with gamma as numbers; periods must be as many as features, or one."""
         if np.ndim(self.period) and len(self.period) != X.shape[1]:
             raise ValueError(
@@ -59,7 +60,7 @@ class Periodic(FormulaKernel):
             )
         return super().resolve(X, gamma, weights)
 
-    def embed(self, X: Any, origin: Any) -> Any:
+    def embed(self, X: Matrix, origin: Any) -> Any:
         """Points on circles: all first coordinates, then all second ones. A zero of a sparse row stays one."""
         period, radius = (np.broadcast_to(v, X.shape[1]) for v in self._circles())
         if not sp.issparse(X):

@@ -8,10 +8,11 @@ import numpy as np
 
 from kernelpursuit._native import numpy_twin
 from kernelpursuit._native.spec import STATIONARY
+from kernelpursuit._types import Matrix
 from kernelpursuit.kernels.base import Kernel
 
 
-def sparse_block(kernel: Kernel, C: Any, X: Any, factors: np.ndarray | None = None) -> np.ndarray:
+def sparse_block(kernel: Kernel, C: Matrix, X: Matrix, factors: np.ndarray | None = None) -> np.ndarray:
     """Values of shape (n_centres, n_rows) for embedded CSR centres and rows; factors as the native core takes them.
 
     Squared distances come from products, `||x||² + ||c||² - 2 x·c`: sparse data has no differences to take, and
@@ -30,7 +31,7 @@ def sparse_block(kernel: Kernel, C: Any, X: Any, factors: np.ndarray | None = No
     return numpy_twin.run_steps(steps, formula)
 
 
-def _arguments(kind: str, C: Any, X: Any) -> np.ndarray:
+def _arguments(kind: str, C: Matrix, X: Matrix) -> np.ndarray:
     """Return what a formula is a function of."""
     if kind == "laplacian":
         return _manhattan(C, X)
@@ -44,7 +45,7 @@ def _sqnorms(A: Any) -> np.ndarray:
     return np.asarray(A.multiply(A).sum(axis=1)).ravel()
 
 
-def _manhattan(C: Any, X: Any) -> np.ndarray:
+def _manhattan(C: Matrix, X: Matrix) -> np.ndarray:
     """Sums of absolute differences: those over a centre's entries, corrected where the row has one too."""
     row_of_entry = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     out = np.empty((C.shape[0], X.shape[0]))

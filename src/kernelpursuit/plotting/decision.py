@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
 from kernelpursuit.plotting.parts import (
     CLASS_COLOURS,
@@ -74,7 +75,7 @@ class DecisionDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
+        X: Matrix,
         y: Any,
         *,
         response: str = "score",

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.plotting.parts import (
     BLUE,
     ORANGE,
@@ -65,7 +66,7 @@ class FitDisplay:
     figure_: Any = field(default=None, repr=False)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, target: int = 0, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, X: Matrix, y: Any, *, target: int = 0, ax: Any = None) -> Self:
         """Draw a fitted estimator beside data.
 
         Parameters

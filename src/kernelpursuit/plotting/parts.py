@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from kernelpursuit._types import Matrix
+
 # Okabe and Ito's palette, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#7F7F7F"
 # Colours of classes, in their order.
@@ -26,7 +28,7 @@ def kernel_model(estimator: Any) -> Any:
     return model
 
 
-def in_input_space(estimator: Any, centers: Any) -> np.ndarray | None:
+def in_input_space(estimator: Any, centers: Matrix) -> np.ndarray | None:
     """Return centres in the space of the estimator's own input; None where a pipeline does not lead back."""
     if centers is None:
         return None
@@ -40,12 +42,12 @@ def in_input_space(estimator: Any, centers: Any) -> np.ndarray | None:
     return np.asarray(centers)
 
 
-def frame_like(X: Any, rows: np.ndarray) -> Any:
+def frame_like(X: Matrix, rows: np.ndarray) -> Any:
     """Return rows as a frame with the columns of `X`, if that is one: models want to see their names again."""
     return type(X)({name: rows[:, j] for j, name in enumerate(X.columns)}) if hasattr(X, "columns") else rows
 
 
-def feature_names(X: Any, n_features: int) -> list[str]:
+def feature_names(X: Matrix, n_features: int) -> list[str]:
     """Names of the columns of a frame; x, or x1, x2, ..., for others."""
     if hasattr(X, "columns"):
         return [str(name) for name in X.columns]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.dictionary import as_dictionary
 from kernelpursuit.losses import Loss, Squared, as_loss
@@ -19,7 +20,7 @@ from kernelpursuit.updates import Stagewise, Update, as_update
 
 
 def pursuit_path(
-    X: Any,
+    X: Matrix,
     y: Any,
     *,
     kernel: Any = "rbf",
@@ -145,7 +146,7 @@ def as_fitted_loss(loss: Any, update: Update) -> Loss | None:
     return None if type(found) is Squared and not in_steps else found
 
 
-def _check_arrays(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def _check_arrays(X: Matrix, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Check the arrays of `pursuit_path`; estimators have scikit-learn do that."""
     X, y = as_rows("X", X), as_targets("y", y)
     if X.ndim != 2 or 0 in X.shape:

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.pursuit.products import in_parts
 from kernelpursuit.pursuit.triangular import solve_upper
@@ -119,7 +120,7 @@ class ModelColumns:
         """The directions that R leads from."""
         return replace(self, inverse=inverse_of(R))
 
-    def values(self, X: Any) -> np.ndarray:
+    def values(self, X: Matrix) -> np.ndarray:
         """Values of the columns on rows, or of the directions, shape (n_columns, n_rows)."""
         out, first = np.empty((len(self), X.shape[0])), int(self.intercept)
         out[:first] = 1.0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats, check_finite, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed, split
 from kernelpursuit.losses import Loss
@@ -47,7 +48,7 @@ class Problem:
 
     dictionary: Dictionary
     numbers: np.ndarray | None
-    X: Any
+    X: Matrix
     weights: np.ndarray | None
     counts: np.ndarray | None
     judged: np.ndarray | None
@@ -70,7 +71,7 @@ class Problem:
         """The sample weights, ones where there are none."""
         return np.ones(self.targets.shape[1]) if self.weights is None else self.weights
 
-    def fixed_values(self, X: Any) -> np.ndarray:
+    def fixed_values(self, X: Matrix) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then the other functions."""
         parts = [np.ones((int(self.intercept), X.shape[0]))]
         if self.always is not None:
@@ -199,7 +200,7 @@ def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
         )
 
 
-def _dense_if_better(X: Any) -> Any:
+def _dense_if_better(X: Matrix) -> Any:
     """A sparse X as a dense array where that is faster: the native core is dense, but takes every zero in turn.
 
     The limits are fixed, and no matter of the memory budget, which must not change results.
@@ -249,7 +250,7 @@ def check_held_out(given: tuple[Any, Any, Any], n_features: int, n_targets: int)
     return X, y.T, check_weights(weights, len(y), "Validation's sample_weight")
 
 
-def as_rows(name: str, X: Any) -> Any:
+def as_rows(name: str, X: Matrix) -> Any:
     """Return rows as an array of finite floats, or as a CSR array."""
     X = sp.csr_array(X) if sp.issparse(X) else as_floats(name, X)
     check_finite(name, X)

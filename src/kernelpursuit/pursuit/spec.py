@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import Penalty
@@ -27,7 +28,7 @@ class TrainingRows:
     validation   rows, targets and weights on which the stopping rule wants the error followed, or None
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray
     weights: np.ndarray | None = None
     counts: np.ndarray | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import check_verbose
 from kernelpursuit.callbacks import Stage
 from kernelpursuit.pursuit.progress import ProgressLine
@@ -105,7 +106,7 @@ class Watch:
         """The same question on the way to the next step, which may take long."""
         return self.ask(self._done)
 
-    def step(self, path: Any, max_atoms: int) -> str | None:
+    def step(self, path: Path, max_atoms: int) -> str | None:
         """Ask after a step of a loop; return why it should end, or None. Callbacks see the path of the last loop."""
         k, stage, sees_path = path.n_steps, self._stage(path.n_steps / max_atoms), self._shows_path
         relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
@@ -115,11 +116,11 @@ class Watch:
             return ASKED
         return ASKED if self._is_ended(stage) else None
 
-    def step_done(self, path: Any) -> str | None:
+    def step_done(self, path: Path) -> str | None:
         """The same of a step whose successors are done as well, so that nobody need be asked for the time."""
         return ASKED if self._shows_path and self._ends_at(path) else None
 
-    def _ends_at(self, path: Any) -> bool:
+    def _ends_at(self, path: Path) -> bool:
         """Whether any callback ends the loop at this path; all of them are asked."""
         return any([callable(one) and one(path) for one in self.callbacks])
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.rows.source import block_size, slices
 
 # Rows of more columns than this, and of more values in all, are compared by digests, as sparse ones are: so that rows
@@ -36,7 +37,7 @@ class Distinct:
     which: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Distinct:
+    def of(cls, X: Matrix, y: np.ndarray, weights: np.ndarray | None) -> Distinct:
         """Find the rows of (X, y) that differ."""
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
         which, first = _numbered(X, y, seen)
@@ -52,7 +53,7 @@ class Distinct:
         """How many they are."""
         return len(self.first)
 
-    def are_enough(self, X: Any) -> bool:
+    def are_enough(self, X: Matrix) -> bool:
         """Whether enough of them differ, and in their features, for something to be learned."""
         if len(self) < FEWEST_ROWS:
             return False
@@ -72,7 +73,7 @@ def distinct_numbers(rows: Any) -> np.ndarray:
     return _numbered(rows, np.empty((rows.shape[0], 0)), None)[0]
 
 
-def _numbered(X: Any, y: np.ndarray, seen: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _numbered(X: Matrix, y: np.ndarray, seen: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the rows (X, y) that are seen, None for all, and the first place at which each number is."""
     n_columns = X.shape[1] + y.shape[1]
     n_rows = X.shape[0] if seen is None else len(seen)
@@ -121,7 +122,7 @@ def _changes(ordered: np.ndarray) -> np.ndarray:
     return changes
 
 
-def _digests(X: Any, y: np.ndarray, seen: np.ndarray | None) -> np.ndarray:
+def _digests(X: Matrix, y: np.ndarray, seen: np.ndarray | None) -> np.ndarray:
     """Digests of rows, those of the same numbers alike, made of some rows at a time."""
     n_rows = X.shape[0] if seen is None else len(seen)
     keys = np.empty(n_rows, dtype="S16")

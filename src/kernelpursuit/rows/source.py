@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
+
 # What is made of a block takes about so many bytes: small enough to stay near, large enough for matrix products.
 BLOCK_BYTES = 16 * 2**20
 # A block has no fewer rows than this, nor more than that.
@@ -28,7 +30,7 @@ class RowBlock:
     """
 
     start: int
-    X: Any
+    X: Matrix
     y: np.ndarray
     weights: np.ndarray | None = None
     counts: np.ndarray | None = None
@@ -91,7 +93,7 @@ class ArraySource(RowSource):
     [2, 2, 1]
     """
 
-    def __init__(self, X: Any, y: Any, weights: np.ndarray | None = None, counts: np.ndarray | None = None):
+    def __init__(self, X: Matrix, y: Any, weights: np.ndarray | None = None, counts: np.ndarray | None = None):
         self._X = sp.csr_array(X) if sp.issparse(X) and X.format != "csr" else X
         y = np.asarray(y)
         self._y = y[:, None] if y.ndim == 1 else y

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import check_number
 from kernelpursuit.stopping import CV, HDAIC, PTR, TCR, Either, Loo, OneSE, StoppingRule, as_rule
 
@@ -45,15 +46,15 @@ class Judged(StoppingRule):
         # Refusals name the rule that asks for what there is not.
         self.name = by.name if asks_more else stop.name
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: Path) -> bool:
         """As `stop`."""
         return self.stop.fired(path)
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """As `stop`."""
         return self.stop.choose(path)
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """The words of `stop`."""
         return self.stop.explain(path)
 
@@ -102,7 +103,7 @@ def resolve_judge(by: Any, stop: Any, cv: Any) -> Judged:
     return Judged(stop, criterion)
 
 
-def judge(rule: StoppingRule, path: Any, k: int, score_at: str = "kept") -> tuple[float, float]:
+def judge(rule: StoppingRule, path: Path, k: int, score_at: str = "kept") -> tuple[float, float]:
     """The criterion of a rule on a path, and its standard error (NaN if not known).
 
     `score_at` is one of `SCORE_AT`: "kept" reads it off after k steps, or where the paths of folds ended before k, at

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats
 from kernelpursuit.dictionary import Dictionary, KernelAtoms, Union
 from kernelpursuit.kernels import Kernel
@@ -35,7 +36,7 @@ def check_values(name: str, values: Any, zero: bool = False) -> np.ndarray:
     return array
 
 
-def auto_gammas(dictionary: Dictionary, X: Any, weights: np.ndarray | None) -> np.ndarray:
+def auto_gammas(dictionary: Dictionary, X: Matrix, weights: np.ndarray | None) -> np.ndarray:
     """Return a geometric grid around one over the median distance between rows.
 
     The distance is the sum that the first kernel of the dictionary takes gamma times of, squared but for the Laplacian.
@@ -64,7 +65,7 @@ def _first_kernel(dictionary: Dictionary) -> Kernel:
     )
 
 
-def _distances(X: Any, absolute: bool) -> np.ndarray:
+def _distances(X: Matrix, absolute: bool) -> np.ndarray:
     """Distances of all pairs of rows, one after the other."""
     if sp.issparse(X):
         # Slow to import, and needed by few.

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import ByName, check_option, check_verbose
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size, unshare
@@ -151,7 +152,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.cv = cv
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Fit every combination, and keep the best.
 
         Parameters
@@ -170,7 +171,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         with unchanged_by_failure(self):
             return self._fit(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Matrix, y: Any, sample_weight: Any) -> Self:
         base, dictionary = self._check_estimator()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -294,31 +295,31 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_.classes_
 
     @available_if(_best_has("predict"))
-    def predict(self, X: Any, **options: Any) -> Any:
+    def predict(self, X: Matrix, **options: Any) -> Any:
         """Predict with the best model; `options` are those of its `predict`, such as `return_std`."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X, **options)
 
     @available_if(_best_has("predict_proba"))
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Matrix) -> np.ndarray:
         """Predict the probability of every class with the best model."""
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
     @available_if(_best_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Matrix) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         check_is_fitted(self)
         return self.best_estimator_.predict_log_proba(X)
 
     @available_if(_best_has("decision_function"))
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Matrix) -> np.ndarray:
         """Scores of the classes by the best model."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
     @available_if(_best_has("score"))
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
         """R² of the best model, or for classifiers its accuracy."""
         check_is_fitted(self)
         return self.best_estimator_.score(X, y, sample_weight=sample_weight)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import ByName, check_number
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def count_atoms(k: int) -> str:
     return f"{k} atom" if k == 1 else f"{k} atoms"
 
 
-def tell_size(path: Any, k: int) -> str:
+def tell_size(path: Path, k: int) -> str:
     """Say how many atoms the model after k steps has, and the steps where an atom was picked again."""
     size = int(path.size[k])
     return count_atoms(size) if size == k else f"{count_atoms(size)} in {k} steps"
@@ -49,15 +50,15 @@ class StoppingRule(ByName):
     #: Whether the rule makes sense under another loss than the squared one.
     for_any_loss: bool = False
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: Path) -> bool:
         """Whether the loop should end after the step that `path` ends with."""
         return False
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """How many steps to keep."""
         return path.n_steps
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """One sentence that says what was chosen and why."""
         return f"{tell_size(path, self.choose(path))}: {path.end_reason}"
 
@@ -114,15 +115,15 @@ class NoAtoms(StoppingRule):
     name = "none"
     for_any_loss = True
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: Path) -> bool:
         """Whether there are enough steps for others."""
         return self.n_steps is not None and path.n_steps >= self.n_steps
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """None."""
         return 0
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """Give the reason."""
         return f"{tell_size(path, 0)}: {self.reason}"
 
@@ -141,24 +142,24 @@ class LeastRule(StoppingRule):
         if self.patience is not None:
             check_number("patience", self.patience, low=1, integer=True)
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The criterion of the models after 0, 1, ... steps, shape (n_steps + 1,)."""
         raise NotImplementedError
 
-    def least(self, path: Any) -> int:
+    def least(self, path: Path) -> int:
         """Where the curve is least; entries that are not known do not count."""
         values = self.curve(path)
         return int(np.argmin(np.where(np.isnan(values), np.inf, values)))
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: Path) -> bool:
         """Whether the criterion has not fallen for `patience` steps."""
         return self.patience is not None and path.n_steps - self.least(path) >= self.patience
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """The least of the curve."""
         return self.least(path)
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """Say where the least was, or that it was not seen yet."""
         k = self.choose(path)
         if self.curve(path)[k] == np.inf:

@@ -7,10 +7,10 @@ the sum of squared residuals. T targets count as n T observations and l T degree
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.stopping.base import LeastRule
 from kernelpursuit.stopping.measures import (
@@ -44,7 +44,7 @@ class MDL(LeastRule):
         super().__post_init__()
         check_option("residual", self.residual, RESIDUALS)
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The description length."""
         n = observations(path)
         return n / 2 * log_residual_sum(path, self.residual) + parameters(path) / 2 * np.log(n)
@@ -74,7 +74,7 @@ class AIC(LeastRule):
         check_option("variant", self.variant, ("corrected", "nair"))
         check_option("residual", self.residual, RESIDUALS)
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The criterion of the variant."""
         n, size = observations(path), parameters(path)
         factor = size if self.variant == "nair" else n
@@ -105,7 +105,7 @@ class FPE(LeastRule):
         super().__post_init__()
         check_option("counts", self.counts, ("dof", "atoms"))
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The final prediction error, times n."""
         n, size = observations(path), parameters(path) if self.counts == "dof" else weights_fitted(path)
         return over_what_is_left(residual_sum(path) * (n + size), n - size, n)
@@ -124,7 +124,7 @@ class HDAIC(LeastRule):
     name = "hdaic"
     label = "HDAIC"
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The criterion."""
         n = observations(path)
         return n * (log_residual_sum(path) - np.log(n)) + 2 * parameters(path) * np.log(n)
@@ -160,7 +160,7 @@ class TR1(LeastRule):
         if self.kappa is not None and self.bound is not None:
             raise ValueError(f"bound={self.bound!r} would be ignored beside kappa={self.kappa!r}; give one of the two.")
 
-    def weight(self, path: Any) -> float:
+    def weight(self, path: Path) -> float:
         """The kappa that is used on a path."""
         if self.kappa is not None:
             return self.kappa
@@ -169,6 +169,6 @@ class TR1(LeastRule):
         power = max(1.0, np.log(path.n_candidates) / np.log(n)) if n > 1 else 1.0
         return float(min(np.float64(2568 * (power + 5)) * min(largest, 1e70) ** 4, 1e290))
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The penalised sum of squares."""
         return residual_sum(path) + self.weight(path) * parameters(path) * np.log(observations(path))

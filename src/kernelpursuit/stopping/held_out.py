@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix, Path
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.stopping.base import LeastRule, tell_size
 
@@ -32,7 +33,7 @@ class Validation(LeastRule):
     of : "loss", or for classifiers "error", the part of the rows in a wrong class
     """
 
-    X: Any = None
+    X: Matrix = None
     y: Any = None
     fraction: float = 0.1
     patience: int | None = 20
@@ -58,7 +59,7 @@ class Validation(LeastRule):
         """The part to hold out where no rows were given."""
         return self.fraction if self.X is None else None
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The mean loss on held-out rows, or the part of them in a wrong class."""
         if path.validation is None:
             raise ValueError("stop='validation' needs held-out rows: fit with it, or give Validation(X=..., y=...).")
@@ -111,13 +112,13 @@ class CV(LeastRule):
         """Number of folds."""
         return self.folds
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The mean loss over folds, or the part in a wrong class; NaN where the path of a fold was shorter."""
         if path.cv is None:
             raise ValueError("stop='cv' needs errors over folds, which only a fit computes: fit with it.")
         return _loss_or_error(self.of, path.cv, path.cv_error)
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """Say where the least was, or that it was not seen yet."""
         k = self.choose(path)
         if 0 < k < path.n_steps and np.isnan(self.curve(path)[k + 1 :]).all():

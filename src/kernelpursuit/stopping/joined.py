@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import check_option
 from kernelpursuit.stopping.base import StoppingRule
 from kernelpursuit.stopping.criteria import AIC, FPE, HDAIC, MDL, TR1
@@ -37,18 +38,18 @@ class Either(StoppingRule):
         """All names."""
         return " | ".join(rule.name for rule in self.rules)
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: Path) -> bool:
         """Whether any has."""
         return any(rule.fired(path) for rule in self.rules)
 
-    def _chooser(self, path: Any) -> StoppingRule:
+    def _chooser(self, path: Path) -> StoppingRule:
         return min(self.rules, key=lambda rule: rule.choose(path))
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """The smallest choice."""
         return self._chooser(path).choose(path)
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """The words of the rule that chose."""
         return self._chooser(path).explain(path)
 

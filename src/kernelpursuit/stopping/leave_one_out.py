@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import check_number
 from kernelpursuit.stopping.base import ALL_PICKED, LeastRule, tell_size
 from kernelpursuit.stopping.measures import noise_level, noise_reach, row_scale
@@ -18,7 +18,7 @@ class _LooRule(LeastRule):
     needs_loo = True
     label = "the leave-one-out error"
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The mean squared leave-one-out error."""
         if path.loo is None:
             raise ValueError(
@@ -27,7 +27,7 @@ class _LooRule(LeastRule):
             )
         return path.loo
 
-    def _where_the_least_is(self, path: Any) -> str:
+    def _where_the_least_is(self, path: Path) -> str:
         """Say where the leave-one-out error was least, and whether it was still falling there."""
         least = self.least(path)
         falls = 0 < least == path.n_steps and path.end_reason != ALL_PICKED
@@ -57,14 +57,14 @@ class Loo(_LooRule):
         super().__post_init__()
         check_number("within", self.within, low=0)
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """The least of the curve, or the first that is close to it."""
         least = self.least(path)
         if not self.within or not np.isfinite(path.loo[least]):
             return least
         return int(np.flatnonzero(path.loo <= path.loo[least] + self.within * abs(path.loo[least]))[0])
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """Say where the least error was."""
         k = self.choose(path)
         if k == self.least(path):
@@ -91,7 +91,7 @@ class LooError(LeastRule):
     needs_classes = True
     for_any_loss = True
 
-    def curve(self, path: Any) -> np.ndarray:
+    def curve(self, path: Path) -> np.ndarray:
         """The part of the rows in a wrong class."""
         if path.loo_error is None:
             raise ValueError(
@@ -114,13 +114,13 @@ class OneSE(_LooRule):
     name = "one-se"
     for_any_loss = True
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """The first k within the band."""
         least = self.least(path)
         bound = path.loo[least] + path.loo_se[least]
         return int(np.flatnonzero(path.loo <= bound)[0]) if np.isfinite(bound) else least
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """Say where the least error was and what the band allowed."""
         kept = tell_size(path, self.choose(path))
         return f"{kept}: within one standard error of {self._where_the_least_is(path)}"
@@ -153,23 +153,23 @@ class TCR(_LooRule):
         if self.sigma is not None:
             check_number("sigma", self.sigma, low=0)
 
-    def reductions(self, path: Any) -> np.ndarray:
+    def reductions(self, path: Path) -> np.ndarray:
         """`|c_k|` of the steps 1, 2, ..., shape (n_steps,)."""
         return np.sqrt(np.maximum(-np.diff(path.cost), 0.0) * row_scale(path))
 
-    def thresholds(self, path: Any) -> np.ndarray:
+    def thresholds(self, path: Path) -> np.ndarray:
         """What `|c_k|` must reach, shape (n_steps,); infinite where the noise level is not known."""
         atoms_left = np.maximum(path.n_candidates - np.arange(path.n_steps), 1)
         reach = noise_reach((1 + self.epsilon / 2) * np.log(atoms_left), path.n_targets)
         sigma = noise_level(path, self.sigma)
         return np.full(path.n_steps, np.inf) if np.isinf(sigma) else sigma * np.sqrt(reach)
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """The last step above the threshold, up to the least leave-one-out error."""
         above = self.reductions(path) >= self.thresholds(path)
         return int(np.flatnonzero(above[: self.least(path)]).max(initial=-1)) + 1
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """Say what noise was reckoned with, and where the least error was."""
         kept, sigma = tell_size(path, self.choose(path)), noise_level(path, self.sigma)
         source = "estimated" if self.sigma is None else "given"

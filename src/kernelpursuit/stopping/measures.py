@@ -6,33 +6,35 @@ from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Path
+
 # Fewer degrees of freedom left than this part of the rows are none but for rounding, as in `path.noise_variance`.
 NONE_LEFT = 1e-6
 # Whose residuals a criterion may take.
 RESIDUALS = ("function", "columns")
 
 
-def observations(path: Any) -> float:
+def observations(path: Path) -> float:
     """Number of values that were fitted: rows times targets."""
     return path.n_units * path.n_targets
 
 
-def parameters(path: Any) -> np.ndarray:
+def parameters(path: Path) -> np.ndarray:
     """Effective degrees of freedom over all targets, shape (n_steps + 1,)."""
     return path.dof * path.n_targets
 
 
-def weights_fitted(path: Any) -> np.ndarray:
+def weights_fitted(path: Path) -> np.ndarray:
     """Weights of the atoms and of the fixed columns over all targets, shape (n_steps + 1,)."""
     return (path.n_fixed + path.size) * path.n_targets
 
 
-def row_scale(path: Any) -> float:
+def row_scale(path: Path) -> float:
     """What turns weighted sums of squares into sums over rows: 1, but where weights are below one."""
     return path.n_units / path.total_weight
 
 
-def residual_sum(path: Any, of: str = "function") -> np.ndarray:
+def residual_sum(path: Path, of: str = "function") -> np.ndarray:
     """Sum of squared residuals over rows and targets, shape (n_steps + 1,).
 
     `of` is one of `RESIDUALS`: the functions that predict, or the columns that were fitted. A nugget tells them apart.
@@ -41,7 +43,7 @@ def residual_sum(path: Any, of: str = "function") -> np.ndarray:
     return (path.column_residual if fitted else path.target_residual).sum(axis=1) * row_scale(path)
 
 
-def log_residual_sum(path: Any, of: str = "function") -> np.ndarray:
+def log_residual_sum(path: Path, of: str = "function") -> np.ndarray:
     """Its logarithm; -inf where nothing is left."""
     with np.errstate(divide="ignore"):
         return np.log(residual_sum(path, of))
@@ -63,7 +65,7 @@ def noise_reach(log_count: Any, n_targets: int) -> Any:
     return 2 * log_count + 2 * np.sqrt((n_targets - 1) * log_count) + n_targets - 1
 
 
-def noise_level(path: Any, sigma: float | None) -> float:
+def noise_level(path: Path, sigma: float | None) -> float:
     """The noise level given, or that on the path; infinite where neither is known."""
     if sigma is not None:
         return sigma

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import check_number
 from kernelpursuit.stopping.base import StoppingRule, tell_size
 from kernelpursuit.stopping.criteria import HDAIC
@@ -35,7 +35,7 @@ class PTR(StoppingRule):
         if self.T is not None:
             check_number("T", self.T, low=0, strict=True)
 
-    def tried(self, path: Any) -> np.ndarray:
+    def tried(self, path: Path) -> np.ndarray:
         """The values of T, ascending."""
         if self.T is not None:
             return np.array([float(self.T)])
@@ -45,18 +45,18 @@ class PTR(StoppingRule):
             )
         return np.arange(1, N_TRIED + 1) * (1 + np.log(path.n_features)) / N_TRIED
 
-    def sizes(self, path: Any) -> np.ndarray:
+    def sizes(self, path: Path) -> np.ndarray:
         """The `k*` of every T that is tried."""
         n = path.n_units
         reach = self.tried(path) * np.sqrt(n / np.log(n)) if n > 1 else np.zeros(len(self.tried(path)))
         # No path is longer than an integer can count.
         return np.maximum(np.ceil(np.minimum(reach, 2.0**62)).astype(np.int64) - 1, 0)
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: Path) -> bool:
         """Whether the largest `k*` is reached."""
         return bool(path.n_steps >= self.sizes(path)[-1])
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """The `k*` of the T that is given, or of the one with the least HDAIC; the end of a path that is shorter."""
         sizes = self.sizes(path)
         on_path = sizes[sizes <= path.n_steps]
@@ -64,7 +64,7 @@ class PTR(StoppingRule):
             return path.n_steps
         return int(on_path[np.argmin(HDAIC().curve(path)[on_path])])
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """Say which T it was."""
         sizes, T = self.sizes(path), self.tried(path)
         k = self.choose(path)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Path
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.stopping.base import StoppingRule, tell_size
 from kernelpursuit.stopping.measures import noise_level, noise_reach, observations, residual_sum, row_scale
@@ -23,30 +23,30 @@ class Max(StoppingRule):
 class _First(StoppingRule):
     """Rules that end the loop at the first model that is good enough; all is kept where none is."""
 
-    def good_enough(self, path: Any, k: int) -> bool:
+    def good_enough(self, path: Path, k: int) -> bool:
         """Whether the model after k steps will do."""
         raise NotImplementedError
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: Path) -> bool:
         """Whether the last model will do."""
         return self.good_enough(path, path.n_steps)
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """The first model that will do, else the last."""
         return next((k for k in range(path.n_steps) if self.good_enough(path, k)), path.n_steps)
 
-    def explain(self, path: Any) -> str:
+    def explain(self, path: Path) -> str:
         """Say what was reached, or that it was not."""
         k = self.choose(path)
         if self.good_enough(path, k):
             return f"{tell_size(path, k)}: {self.tell(path, k)} is within {self.tell_bound(path)}"
         return f"{tell_size(path, k)}: {path.end_reason} before {self.tell(path, k)} reached {self.tell_bound(path)}"
 
-    def tell(self, path: Any, k: int) -> str:
+    def tell(self, path: Path, k: int) -> str:
         """What is compared, with its value."""
         raise NotImplementedError
 
-    def tell_bound(self, path: Any) -> str:
+    def tell_bound(self, path: Path) -> str:
         """What it is compared with, with its value."""
         raise NotImplementedError
 
@@ -61,16 +61,16 @@ class Tol(_First):
     def __post_init__(self) -> None:
         check_number("tol", self.tol, low=0)
 
-    def good_enough(self, path: Any, k: int) -> bool:
+    def good_enough(self, path: Path, k: int) -> bool:
         """Whether the residual is small enough."""
         return bool(path.residual_norm[k] <= self.tol * path.residual_norm[0])
 
-    def tell(self, path: Any, k: int) -> str:
+    def tell(self, path: Path, k: int) -> str:
         """The relative residual."""
         start = path.residual_norm[0]
         return f"the relative residual {path.residual_norm[k] / start if start > 0 else 0.0:.3g}"
 
-    def tell_bound(self, path: Any) -> str:
+    def tell_bound(self, path: Path) -> str:
         """The tolerance."""
         return f"tol={self.tol:g}"
 
@@ -86,18 +86,18 @@ class TR2(_First):
 
     name = "tr2"
 
-    def good_enough(self, path: Any, k: int) -> bool:
+    def good_enough(self, path: Path, k: int) -> bool:
         """Whether the condition holds after k steps."""
         return bool(k >= 1 and self._left_side(path, k) <= residual_sum(path)[0])
 
-    def _left_side(self, path: Any, k: int) -> float:
+    def _left_side(self, path: Path, k: int) -> float:
         return float(residual_sum(path)[k] + path.n_units * np.abs(path.coef(k)).sum())
 
-    def tell(self, path: Any, k: int) -> str:
+    def tell(self, path: Path, k: int) -> str:
         """The left side."""
         return f"RSS + n sum |weights| = {self._left_side(path, k):.3g}"
 
-    def tell_bound(self, path: Any) -> str:
+    def tell_bound(self, path: Path) -> str:
         """The right side."""
         return f"the {residual_sum(path)[0]:.3g} of no atoms"
 
@@ -114,28 +114,28 @@ class _NoiseThreshold(_First):
         if self.sigma is not None:
             check_number("sigma", self.sigma, low=0)
 
-    def value(self, path: Any, k: int) -> float:
+    def value(self, path: Path, k: int) -> float:
         """What is compared with the bound."""
         raise NotImplementedError
 
-    def bound(self, path: Any) -> float:
+    def bound(self, path: Path) -> float:
         """What noise reaches; nothing is within it where the noise level is not known."""
         raise NotImplementedError
 
-    def good_enough(self, path: Any, k: int) -> bool:
+    def good_enough(self, path: Path, k: int) -> bool:
         """Whether what is left could be noise."""
         return bool(self.value(path, k) <= self.bound(path))
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: Path) -> int:
         """The first model whose rest could be noise, else the last."""
         bound = self.bound(path)
         return next((k for k in range(path.n_steps) if self.value(path, k) <= bound), path.n_steps)
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: Path) -> bool:
         """Whether the rest could be noise of the level that was given."""
         return self.sigma is not None and self.good_enough(path, path.n_steps)
 
-    def tell_bound(self, path: Any) -> str:
+    def tell_bound(self, path: Path) -> str:
         """The bound, and the noise level it is for."""
         sigma, source = noise_level(path, self.sigma), "estimated" if self.sigma is None else "given"
         if np.isinf(sigma):
@@ -159,16 +159,16 @@ class TR3(_NoiseThreshold):
     sigma: float | None = None
     name = "tr3"
 
-    def value(self, path: Any, k: int) -> float:
+    def value(self, path: Path, k: int) -> float:
         """The residual norm."""
         return float(np.sqrt(residual_sum(path)[k]))
 
-    def bound(self, path: Any) -> float:
+    def bound(self, path: Path) -> float:
         """The norm that noise reaches."""
         n, sigma = observations(path), noise_level(path, self.sigma)
         return -1.0 if np.isinf(sigma) else float(sigma * np.sqrt(n + 2 * np.sqrt(n * np.log(n))))
 
-    def tell(self, path: Any, k: int) -> str:
+    def tell(self, path: Path, k: int) -> str:
         """The residual norm."""
         return f"the residual norm {self.value(path, k):.3g}"
 
@@ -214,7 +214,7 @@ class TR4(_NoiseThreshold):
         """Whether mu is to be computed."""
         return self.mu == "auto"
 
-    def coherence(self, path: Any) -> float:
+    def coherence(self, path: Path) -> float:
         """The mu that is used on a path."""
         if not isinstance(self.mu, str):
             return self.mu
@@ -225,11 +225,11 @@ class TR4(_NoiseThreshold):
             )
         return path.coherence
 
-    def value(self, path: Any, k: int) -> float:
+    def value(self, path: Path, k: int) -> float:
         """The largest correlation; NaN where not known."""
         return float(path.correlation[k] * np.sqrt(row_scale(path)))
 
-    def bound(self, path: Any) -> float:
+    def bound(self, path: Path) -> float:
         """The correlation that noise reaches."""
         if np.isnan(path.correlation).all():
             raise ValueError(
@@ -241,12 +241,12 @@ class TR4(_NoiseThreshold):
         factor = 1 / (1 - self.coherence(path))
         return -1.0 if np.isinf(sigma) else float(factor * sigma * np.sqrt(reach))
 
-    def tell_bound(self, path: Any) -> str:
+    def tell_bound(self, path: Path) -> str:
         """The bound, the noise level it is for, and the factor where there is one."""
         factor = 1 / (1 - self.coherence(path))
         source = "by the coherence" if self.mu == "auto" else "given"
         return super().tell_bound(path) + (f" times 1 / (1 - mu) = {factor:.3g} ({source})" if factor > 1 else "")
 
-    def tell(self, path: Any, k: int) -> str:
+    def tell(self, path: Path, k: int) -> str:
         """The largest correlation."""
         return f"the largest correlation {self.value(path, k):.3g}"
