@@ -151,8 +151,8 @@ class TestWhatIsFitted:
     def test_another_kernel_has_to_be_clearly_better(self, some, errors, chosen, monkeypatch):
         by_kernel = dict(zip((Matern52, RBF, Matern32), errors))
 
-        def told(kernel, starts, *others):
-            found = learn_scales(kernel, starts, *others)
+        def told(kernel, starts, *others, **named):
+            found = learn_scales(kernel, starts, *others, **named)
             return replace(found, last=replace(found.last, values=np.full(len(some[0]), by_kernel[type(kernel)])))
 
         learn_scales = choose_kernel.learn_scales_at_every_row

@@ -10,7 +10,7 @@ from plain import plain_regressor
 from sklearn.base import clone
 
 from kernelpursuit import _native
-from kernelpursuit._native import operations
+from kernelpursuit._native import backend
 from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.engine import engine
 from kernelpursuit.pursuit import basis, progress
@@ -338,8 +338,8 @@ def test_the_model_does_not_follow_its_inputs(toy):
 )
 def test_every_operation_of_the_core_is_told_the_number_of_threads(toy, settings, monkeypatch):
     told = []
-    resolve = operations.resolve_threads
-    monkeypatch.setattr(operations, "resolve_threads", lambda n: told.append(n) or resolve(n))
+    resolve = backend.resolve_threads
+    monkeypatch.setattr(backend, "resolve_threads", lambda n: told.append(n) or resolve(n))
     model = plain_regressor(max_atoms=6, n_jobs=1, **settings).fit(*toy)
     model.predict(toy[0], return_std=settings.get("update") not in ("stagewise", "rescale"))
     list(model.staged_predict(toy[0]))

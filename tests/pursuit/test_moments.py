@@ -113,7 +113,7 @@ class TestFactor:
         weights[101] = 1e8
         atoms = KernelAtoms(RBF(gamma=3.0), centers=X[[51, 52, 101, 120]]).resolve(X)
         columns = ModelColumns(atoms, np.arange(4), None, True)
-        found = triangularise(columns, ArraySource(X, y, weights), np.zeros(4), 1)
+        found = triangularise(columns, ArraySource(X, y, weights), np.zeros(4), n_threads=1)
         D = columns.values(X) * np.sqrt(weights)
         V = np.linalg.solve(found.R.T, D)
         np.testing.assert_allclose(V @ V.T, np.eye(5), atol=1e-9)

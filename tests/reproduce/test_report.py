@@ -151,8 +151,8 @@ class TestReasons:
         assert self.shown(REPRODUCED) == ""
 
     def test_a_better_cell_without_a_reason_says_so(self):
-        cell = Cell("nair", "nair-table-2", "n=50", "QR", "13.68", 0.8, 10.9, 0.5, 100, BETTER)
-        assert pages._reasons([cell]) == "Better:\n\n- n=50, QR. **Why is not known.**"
+        cell = Cell("nair", "nair-table-2", "n=100", "QR", "11.19", 0.8, 10.9, 0.5, 100, BETTER)
+        assert pages._reasons([cell]) == "Better:\n\n- n=100, QR. **Why is not known.**"
 
 
 class TestPValues:
