@@ -227,7 +227,10 @@ class FittedModel:
         constant = np.broadcast_to(self.path.intercept(0), (X.shape[0], self.path.n_targets))
         if self.always is None:
             return constant
-        return constant + self.values(X, self.always, n_threads).T @ self.path.fixed_coef(0)
+        out, fixed = np.array(constant), self.path.fixed_coef(0)
+        for rows, part in self._chunks(X, self.always):
+            out[rows] += _block(part, self.always, n_threads).T @ fixed
+        return out
 
     def fade(self, X: Any) -> np.ndarray:
         """What is left of the model at each row: 1 where the data are, 0 far outside."""
