@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult
 from kernelpursuit.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 from kernelpursuit.learning import model as model_module
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, Observed, Target
-from kernelpursuit.learning.model import SPREAD_OF_SCALES, Model, descend
+from kernelpursuit.learning.model import SPREAD_OF_SCALES, MinimiseSpec, Model, minimise
 from kernelpursuit.losses import Huber, Logistic, Softmax
 from kernelpursuit.pursuit import Objective
 
@@ -172,7 +172,7 @@ class TestAllLosses:
 
 
 def chain(kernel, start, Z, objective, moves, monkeypatch):
-    """The function that `descend` hands to its search, and where it starts."""
+    """The function that `minimise` hands to L-BFGS, and where it starts."""
     seen = {}
 
     def caught(function, x, **options):
@@ -180,7 +180,7 @@ def chain(kernel, start, Z, objective, moves, monkeypatch):
         return OptimizeResult(x=x, fun=function(x)[0], nfev=1)
 
     monkeypatch.setattr(model_module, "minimize", caught)
-    descend(start, kernel.spec, Z, objective, steps=3, moves=moves, n_threads=1)
+    minimise(start, kernel.spec, Z, objective, spec=MinimiseSpec(3, moves_atoms=moves, n_threads=1))
     return seen
 
 
@@ -227,7 +227,7 @@ class TestDescent:
         Z, start, objective = sample
         # Of unlike scales the prior would have its say beside the error; here they start alike.
         start = replace(start, scales=np.where(start.scales > 0, 0.5, 0.0))
-        found = descend(start, kernel.spec, Z, objective, steps=8, moves=moves, n_threads=1)
+        found = minimise(start, kernel.spec, Z, objective, spec=MinimiseSpec(8, moves_atoms=moves, n_threads=1))
         model = found.model
         before = objective.losses(start.values(kernel.spec, Z), start.alpha).mean
         assert found.error < before
@@ -243,7 +243,10 @@ class TestDescent:
     def test_start_stays_as_it_is_and_the_search_repeats_itself(self, sample):
         Z, start, objective = sample
         before = [np.array(part) for part in (start.scales, start.centers, start.factors, Z)]
-        one, other = (descend(start, RBF().spec, Z, objective, steps=5, moves=True, n_threads=1) for _ in range(2))
+        one, other = (
+            minimise(start, RBF().spec, Z, objective, spec=MinimiseSpec(5, moves_atoms=True, n_threads=1))
+            for _ in range(2)
+        )
         for part, copy in zip((start.scales, start.centers, start.factors, Z), before):
             np.testing.assert_array_equal(part, copy)
         np.testing.assert_array_equal(one.model.centers, other.model.centers)
@@ -256,7 +259,7 @@ class TestDescent:
         found = []
         for unit in (1.0, 2.0**-30, 2.0**30):
             scaled = LeaveOneOut(target(unit * y, objective.target.weights, True))
-            found.append(descend(start, RBF().spec, Z, scaled, steps=5, moves=True, n_threads=1))
+            found.append(minimise(start, RBF().spec, Z, scaled, spec=MinimiseSpec(5, moves_atoms=True, n_threads=1)))
         for other, unit in zip(found[1:], (2.0**-30, 2.0**30)):
             np.testing.assert_allclose(other.model.scales, found[0].model.scales, rtol=1e-6)
             assert other.error == pytest.approx(found[0].error * unit**2, rel=1e-6)
@@ -264,7 +267,7 @@ class TestDescent:
     def test_a_start_outside_of_the_limits_is_brought_inside(self, sample):
         Z, start, objective = sample
         far = Model(start.scales * [1e6, 1e-6, 1, 1], 1e-9, start.centers, start.factors)
-        found = descend(far, RBF().spec, Z, objective, steps=3, moves=False, n_threads=1).model
+        found = minimise(far, RBF().spec, Z, objective, spec=MinimiseSpec(3, moves_atoms=False, n_threads=1)).model
         used = found.scales[[0, 1, 3]]
         assert (used >= model_module.SCALES[0] * (1 - 1e-12)).all()
         assert (used <= model_module.SCALES[1] * (1 + 1e-12)).all()

@@ -123,7 +123,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         seen.y,
         seen.weights,
         seen.counts,
-        calibrates=None if learned is None else learned.held_back,
+        calibrates=None if learned is None else learned.is_validation,
         validation=data.held_out,
     )
     outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
@@ -224,7 +224,8 @@ def _with_data(
     given = np.ones(len(y)) if weights is None else weights[fitted]
     given = given * (model.path.total_weight / given.sum())
     each = np.ones(len(y)) if seen.each is None else seen.each[fitted]
-    rows, n_unseen = choose_rows(len(y), None if learned.held_back is None else learned.held_back[fitted])
+    is_validation = None if learned.is_validation is None else learned.is_validation[fitted]
+    rows, n_unseen = choose_rows(len(y), is_validation)
     with one_blas_thread():
         part = X[rows]
         f, R = model.scores(part, n_threads), model.path.factor(model.n_steps).R

@@ -14,7 +14,9 @@ from kernelpursuit.estimators.spec import MOST_LEARNED, MOST_PICKED, FitSpec
 from kernelpursuit.kernels import RBF, resolve_gamma
 from kernelpursuit.learning import (
     Distinct,
+    DistinctRows,
     Learned,
+    LearningSpec,
     Observations,
     Task,
     Trial,
@@ -154,8 +156,8 @@ def _learn(
     left open, where atoms are learned too.
     """
     X, y, atoms, suits = seen.X, seen.standardised, spec.learns_atoms, spec.system is not None
-    distinct = Distinct.of(X, y, weights)
-    if not distinct.are_enough(X):
+    rows = DistinctRows(X, y, Distinct.of(X, y, weights), counts=None if suits else seen.each)
+    if not rows.distinct.are_enough(X):
         return None
     kernels, gamma = spec.kernels, None
     if spec.gamma is not None:
@@ -163,28 +165,28 @@ def _learn(
         gamma = np.broadcast_to(resolve_gamma(spec.gamma, X, weights), X.shape[1])
     elif is_wide(X):
         _say(spec, f"learning one scale for all of {X.shape[1]} features, which are too many for one each")
-        return learn_wide(X, y, distinct, kernel=kernels[0], task=task)
+        return learn_wide(rows, kernels[0], task)
     if by_evidence is None:
         is_open = spec.penalty_is_open and task.alpha is None
         by_evidence = atoms and spec.refine is not True and is_open and task.loss is None
     plan = make_plan(
-        len(distinct),
-        X.shape[1],
-        len(kernels) if gamma is None else 0,
-        max_atoms=_most_atoms(spec, is_learned=atoms),
-        picks_atoms=atoms,
-        all_atoms=not spec.stops_by_auto,
-        refine=False if suits else spec.refine,
-        by_evidence=by_evidence,
-        suits=suits,
-        n_outputs=y.shape[1],
-        has_loss=task.loss is not None,
+        LearningSpec(
+            n_rows=len(rows.distinct),
+            n_features=X.shape[1],
+            n_kernels=len(kernels) if gamma is None else 0,
+            max_atoms=_most_atoms(spec, is_learned=atoms),
+            picks_atoms=atoms,
+            all_atoms=not spec.stops_by_auto,
+            refine=False if suits else spec.refine,
+            by_evidence=by_evidence,
+            searches_width=suits,
+            n_outputs=y.shape[1],
+            has_loss=task.loss is not None,
+        )
     )
     task.watch.expect(plan.seconds_by_part())
     _say(spec, str(plan))
-    return learn(
-        X, y, distinct, kernels=kernels, task=task, plan=plan, gamma=gamma, counts=None if suits else seen.each
-    )
+    return learn(rows, kernels, task, plan, gamma=gamma)
 
 
 def _say(spec: FitSpec, words: str) -> None:

@@ -23,8 +23,8 @@ stages         all of it in turn
 
 from kernelpursuit.learning.atoms import Task
 from kernelpursuit.learning.learned import Learned
-from kernelpursuit.learning.observations import Observations, observe
-from kernelpursuit.learning.plan import Plan, make_plan
+from kernelpursuit.learning.observations import DistinctRows, Observations, observe
+from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
 from kernelpursuit.learning.stages import learn, learn_wide
 from kernelpursuit.learning.suit import Trial, common_scale, suit
 from kernelpursuit.learning.wide import is_wide
@@ -32,7 +32,9 @@ from kernelpursuit.rows import Distinct
 
 __all__ = [
     "Distinct",
+    "DistinctRows",
     "Learned",
+    "LearningSpec",
     "Observations",
     "Plan",
     "Task",

@@ -177,22 +177,25 @@ def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task
     return Target(observed, scores)
 
 
-def pick(
-    kernel: Kernel,
-    model: Model,
-    rows: Rows,
-    task: Task,
-    *,
-    max_atoms: int,
-    n_candidates: int,
-    factors: Sequence[float] = (1.0,),
-    rule: StoppingRule = ALL,
-) -> Picked:
-    """Pick atoms at the first `n_candidates` rows, in each of the widths, by their gain on all of the rows.
+@dataclass(frozen=True)
+class PickSpec:
+    """What atoms are picked from, and how many.
 
-    Scales and penalty are the model's.
+    max_atoms      the largest number of atoms
+    n_candidates   atoms may be at so many rows, the first
+    width_factors  of gamma; a candidate in each of them is at every such row
+    rule           how many of the picked atoms are kept
     """
-    n = min(n_candidates, len(rows))
+
+    max_atoms: int
+    n_candidates: int
+    width_factors: Sequence[float] = (1.0,)
+    rule: StoppingRule = field(default_factory=Max)
+
+
+def pick(kernel: Kernel, model: Model, rows: Rows, task: Task, spec: PickSpec) -> Picked:
+    """Pick atoms by their gain on all of the rows; scales and penalty are the model's."""
+    n, factors = min(spec.n_candidates, len(rows)), spec.width_factors
     scales = model.scales
     if task.trend:
         # The line sees features that the kernel does not: they stay, so small that no kernel value changes.
@@ -204,12 +207,12 @@ def pick(
         spread = np.zeros_like(scales)
         spread[line] = scales[line]
         parts.append(Always(LinearTrend(np.zeros_like(scales), spread)))
-    spec = task.loop(sum(parts[1:], start=parts[0]), max_atoms, model.alpha)
+    loop = task.loop(sum(parts[1:], start=parts[0]), spec.max_atoms, model.alpha)
     weights = None if (rows.weights == 1).all() else rows.weights
     counts = None if weights is None else rows.units
     y = np.ascontiguousarray(rows.y.T)
     sample = TrainingRows(scaled, y, weights, counts)
-    found = run_pursuit(sample, replace(spec, rule=rule), callback=task.watch)
+    found = run_pursuit(sample, replace(loop, rule=spec.rule), callback=task.watch)
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)
     places = atoms % n

@@ -22,7 +22,7 @@ class Learned:
     scales     of the standardised features: how fast models vary with each, 0 for one that has no say
     atoms      the atoms, or None where only the scales were asked for
     rows       the training row at which each atom is centred, or was before it moved
-    held_back  marks the rows that no atom was picked from, or None
+    is_validation  marks the validation rows, which no atom was picked from, or None
     refined    whether atoms were moved
     trend      centre and spread of the features of a straight line that is in every model, or None
     simple     why a simple model is kept, in words, or None
@@ -38,7 +38,7 @@ class Learned:
     scales: np.ndarray
     atoms: KernelAtoms | None
     rows: np.ndarray
-    held_back: np.ndarray | None
+    is_validation: np.ndarray | None
     refined: bool
     trend: Standard | None = None
     simple: str | None = None
@@ -59,7 +59,7 @@ def to_original_units(
     model: Model,
     standard: Standard,
     places: np.ndarray,
-    held_back: np.ndarray | None,
+    is_validation: np.ndarray | None,
     *,
     refined: bool,
     atoms: bool,
@@ -73,5 +73,5 @@ def to_original_units(
     resolved = kernel.with_gamma(gamma)
     centers: Any = KernelAtoms(resolved, standard.undo(model.centers), factors=model.factors) if atoms else None
     return Learned(
-        resolved, model.alpha, model.scales, atoms=centers, rows=places, held_back=held_back, refined=refined
+        resolved, model.alpha, model.scales, atoms=centers, rows=places, is_validation=is_validation, refined=refined
     )

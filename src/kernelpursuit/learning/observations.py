@@ -24,6 +24,21 @@ REPEATED = 0.05
 
 
 @dataclass(frozen=True)
+class DistinctRows:
+    """What is learned from: rows, some of which may be copies of others.
+
+    X, y      rows, dense or sparse, and targets as the loss takes them, shape (n_rows, n_targets)
+    distinct  which rows differ, and their weights
+    counts    how many observations each row stands for; None for one, with all its copies
+    """
+
+    X: Any
+    y: np.ndarray
+    distinct: Distinct
+    counts: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
 class Observations:
     """What is left of given rows, each of them once.
 

@@ -15,7 +15,7 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task, target_around
 from kernelpursuit.learning.evidence import Evidence
 from kernelpursuit.learning.leave_one_out import Losses
-from kernelpursuit.learning.model import ALPHAS, SCALES, SPREAD_OF_LABELS, Model, descend
+from kernelpursuit.learning.model import ALPHAS, SCALES, SPREAD_OF_LABELS, MinimiseSpec, Model, minimise
 from kernelpursuit.learning.plan import EvidencePlan
 from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms, predicts_better
 from kernelpursuit.learning.sample import Rows
@@ -77,18 +77,15 @@ class _Trial:
 
     def tuned(self, process: Process, n_steps: int) -> Process:
         """Minimise -2 log evidence by L-BFGS over scales and noise."""
-        found = descend(
-            self._at_every_row(process.model),
-            process.kernel.spec,
-            self.rows.Z,
-            self.evidence,
-            steps=n_steps,
-            moves=False,
+        spec = MinimiseSpec(
+            n_steps,
             alphas=(self.evidence.least_noise, ALPHAS[1]),
-            spread=SPREAD_OF_LABELS if self.task.classes else None,
+            prior_spread=SPREAD_OF_LABELS if self.task.classes else None,
             n_threads=self.task.n_threads,
             watch=self.task.watch,
         )
+        start = self._at_every_row(process.model)
+        found = minimise(start, process.kernel.spec, self.rows.Z, self.evidence, spec=spec)
         return replace(process, model=found.model)
 
     def at(self, kernel: Kernel, model: Model, scales: np.ndarray, alpha: float) -> Process:

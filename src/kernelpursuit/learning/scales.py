@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import Task, fitted_scores, pick, target_around
+from kernelpursuit.learning.atoms import PickSpec, Task, fitted_scores, pick, target_around
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, joined_losses
-from kernelpursuit.learning.model import Model, descend
+from kernelpursuit.learning.model import MinimiseSpec, Model, minimise
 from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms
 from kernelpursuit.learning.sample import Rows, joined, varies
@@ -139,7 +139,7 @@ def _round(kernel: Kernel, start: Model, sample: Rows, task: Task, plan: ScalesP
     half = (len(sample) + 1) // 2
     n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
     with task.watch.within(0.0, PICKING):
-        picked = pick(kernel, start, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
+        picked = pick(kernel, start, sample.take(slice(half)), task, spec=PickSpec(n_atoms, plan.n_candidates))
     if not len(picked.rows):
         return None
     judged = np.zeros(len(sample))
@@ -151,17 +151,8 @@ def _round(kernel: Kernel, start: Model, sample: Rows, task: Task, plan: ScalesP
 
 def _optimised(kernel: Kernel, start: Model, rows: Rows, objective: LeaveOneOut, task: Task, n_steps: int) -> _Round:
     """Minimise the leave-one-out error by L-BFGS over scales and penalty."""
-    model = descend(
-        start,
-        kernel.spec,
-        rows.Z,
-        objective,
-        steps=n_steps,
-        moves=False,
-        penalty_is_given=task.alpha is not None,
-        n_threads=task.n_threads,
-        watch=task.watch,
-    ).model
+    spec = MinimiseSpec(n_steps, penalty_is_given=task.alpha is not None, n_threads=task.n_threads, watch=task.watch)
+    model = minimise(start, kernel.spec, rows.Z, objective, spec=spec).model
     losses = objective.losses(model.values(kernel.spec, rows.Z, task.n_threads), model.alpha)
     return _Round(model, objective, rows, losses)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from kernelpursuit.learning.choose_atoms import choose_atoms
 from kernelpursuit.learning.choose_kernel import choose_kernel, choose_kernel_by_evidence, scales_are_few
 from kernelpursuit.learning.learned import Learned, to_original_units
 from kernelpursuit.learning.model import Model
+from kernelpursuit.learning.observations import DistinctRows
 from kernelpursuit.learning.plan import EVERY_ROW_BELOW, STARTS, EvidencePlan, Plan
 from kernelpursuit.learning.rivals import IN_DOUBT, STANDARD_ERRORS, is_worth_its_atoms, may_have_a_line
 from kernelpursuit.learning.sample import SHUFFLE, Rows, Standard, Standardised, drawn_from
@@ -21,7 +21,7 @@ from kernelpursuit.learning.scales import Scales, first_model
 from kernelpursuit.learning.starts import Starts, choose_starts, show_something
 from kernelpursuit.learning.wide import learn_common_scale
 from kernelpursuit.pursuit import one_blas_thread
-from kernelpursuit.rows import FEWEST_ROWS, Distinct
+from kernelpursuit.rows import FEWEST_ROWS
 
 # Scales are learned from labels with at least this penalty for each unit of mean weight: with less of it, scores that
 # fit all rows run away, and what the leave-one-out approximation around them says of scales is wrong.
@@ -32,25 +32,14 @@ PATIENCE = 64
 
 @one_blas_thread()
 def learn(
-    X: np.ndarray,
-    y: np.ndarray,
-    distinct: Distinct,
-    kernels: Sequence[Kernel],
-    task: Task,
-    plan: Plan,
-    gamma: np.ndarray | None = None,
-    counts: np.ndarray | None = None,
+    given: DistinctRows, kernels: Sequence[Kernel], task: Task, plan: Plan, gamma: np.ndarray | None = None
 ) -> Learned:
     """Learn scales and penalty, and atoms where the plan has some.
 
     Parameters
     ----------
-    X : array of shape (n_rows, n_features)
-        Rows, dense or sparse.
-    y : array of shape (n_rows, n_targets)
-        Targets as the loss takes them.
-    distinct : Distinct
-        Which rows differ, and their weights.
+    given : DistinctRows
+        Rows and targets.
     kernels : list of Kernel
         Kernels to choose from, the first of them where others are not better.
     task : Task
@@ -59,19 +48,18 @@ def learn(
         How much each stage looks at.
     gamma : array of shape (n_features,), optional
         Inverse widths of the features, where those are not to be learned.
-    counts : array of shape (n_rows,), optional
-        How many observations each row stands for; by default one, with all its copies.
     """
+    distinct = given.distinct
     # Rows that are all looked at are dealt in one order, so that nothing is left to the seed.
     is_seen_whole = plan.evidence is not None and len(distinct) <= plan.evidence.n_rows
     shuffled = drawn_from(0 if is_seen_whole else task.seed, SHUFFLE).permutation(len(distinct))
     order = distinct.first[shuffled]
-    standard = Standard.of(X, distinct.weights, distinct.first)
+    standard = Standard.of(given.X, distinct.weights, distinct.first)
     rows = Rows(
-        Standardised(X, order, standard).where_few(),
-        _in_units(y[order].T, task),
+        Standardised(given.X, order, standard).where_few(),
+        _in_units(given.y[order].T, task),
         distinct.weights[shuffled],
-        None if counts is None else counts[order],
+        None if given.counts is None else given.counts[order],
     )
     if plan.evidence is not None and rows.n_effective < FEWEST_ROWS:
         plan = replace(plan, evidence=None)
@@ -93,7 +81,7 @@ def learn(
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
     if plan.atoms is None or plan.evidence is not None:
         bare = to_original_units(
-            kernel, model, standard, places=np.zeros(0, dtype=np.intp), held_back=None, refined=False, atoms=False
+            kernel, model, standard, places=np.zeros(0, dtype=np.intp), is_validation=None, refined=False, atoms=False
         )
         bare = replace(bare, trend=standard.only(task.line) if task.trend else None, simple=simple)
         if plan.evidence is not None:
@@ -103,28 +91,29 @@ def learn(
     trend = standard.only(task.line) if task.trend else None
     if not len(picked.rows):
         none = to_original_units(
-            kernel, model, standard, places=picked.rows, held_back=None, refined=False, atoms=False
+            kernel, model, standard, places=picked.rows, is_validation=None, refined=False, atoms=False
         )
         return replace(none, trend=trend, simple=simple)
-    held_back, places = None, order[picked.rows]
+    is_validation, places = None, order[picked.rows]
     if not plan.picks_from_all:
-        held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
+        is_validation = np.isin(distinct.which, shuffled[: plan.n_validation])
+        places = order[plan.n_validation + picked.rows]
     learned = to_original_units(
-        kernel, picked.model, standard, places=places, held_back=held_back, refined=refined, atoms=True
+        kernel, picked.model, standard, places=places, is_validation=is_validation, refined=refined, atoms=True
     )
     return replace(learned, trend=trend, simple=simple)
 
 
 @one_blas_thread()
-def learn_wide(X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task) -> Learned | None:
+def learn_wide(given: DistinctRows, kernel: Kernel, task: Task) -> Learned | None:
     """Learn one scale for all of many features, and the penalty, but no atoms; None where no feature varies."""
-    found = learn_common_scale(X, y, distinct, kernel=kernel, task=task)
+    found = learn_common_scale(given, kernel, task)
     if found is None:
         return None
     standard, scales, alpha = found
     model = Model(scales, alpha, np.zeros((0, len(scales))), np.zeros(0))
     return to_original_units(
-        kernel, model, standard, places=np.zeros(0, dtype=np.intp), held_back=None, refined=False, atoms=False
+        kernel, model, standard, places=np.zeros(0, dtype=np.intp), is_validation=None, refined=False, atoms=False
     )
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import ALL, Task
+from kernelpursuit.learning.observations import DistinctRows
 from kernelpursuit.learning.plan import SCALES_PART
 from kernelpursuit.learning.sample import MOST_SCALES, Standard
 from kernelpursuit.learning.scales import FIRST_ALPHA
 from kernelpursuit.pursuit import TrainingRows, run_pursuit
-from kernelpursuit.rows import Distinct
 
 # Kernels are tried so many times as wide as rows are apart, and penalties of so many times the first.
 WIDTH_FACTORS, PENALTY_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0), (1e-2, 1.0, 1e2)
@@ -32,9 +32,7 @@ def is_wide(X: Any) -> bool:
     return X.shape[1] > MOST_SCALES
 
 
-def learn_common_scale(
-    X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task
-) -> tuple[Standard, np.ndarray, float] | None:
+def learn_common_scale(given: DistinctRows, kernel: Kernel, task: Task) -> tuple[Standard, np.ndarray, float] | None:
     """Learn one scale for all features, standardised or as they are, and the penalty where that is not given.
 
     Returns
@@ -52,6 +50,7 @@ def learn_common_scale(
     Atoms are picked on one half of a sample for every width, and the least error on the other half decides; ties go to
     the wider kernel. Cost: 12 runs of the loop, each with a pass over half of the sample for every atom.
     """
+    X, y, distinct = given.X, given.y, given.distinct
     standard = Standard.of(X, distinct.weights, distinct.first)
     shuffled = np.random.default_rng([task.seed, 0, STREAM]).permutation(len(distinct))
     numbers = shuffled[: int(np.clip(ENTRIES // X.shape[1], LEAST_ROWS, MOST_ROWS))]
