@@ -160,7 +160,7 @@ class TestWhatIsFitted:
         monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others, **named: model)
         few = type(regressor(kernel="auto", penalty="ridge").fit(*some).model_.kept.kernel)
         assert few is (chosen if chosen is not Matern32 else RBF), "so few rows choose between two"
-        monkeypatch.setattr(plan, "CHOICES_FROM", 0)
+        monkeypatch.setattr(plan, "THREE_KERNELS_FROM", 0)
         assert type(regressor(kernel="auto", penalty="ridge").fit(*some).model_.kept.kernel) is chosen
 
     def test_auto_chooses_one_of_three_kernels(self, some):

@@ -8,7 +8,8 @@ from sklearn.preprocessing import StandardScaler
 from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.kernels import RBF
 from kernelpursuit.model.calibration import choose_rows, leave_one_out, quantiles
-from kernelpursuit.model.landmarks import NEAR, Landmarks
+from kernelpursuit.model.constants import NEAR_QUANTILE
+from kernelpursuit.model.landmarks import Landmarks
 from kernelpursuit.model.noise import fit_log_scale
 
 
@@ -87,7 +88,7 @@ class TestLandmarks:
         k = kernel(np.vstack([P, fresh]), P)[len(P) :]
         wanted = 1 - np.einsum("ij,ij->i", k, np.linalg.solve(K, k.T).T)
         np.testing.assert_allclose(found.unexplained(found.values(fresh, 1)), wanted, atol=1e-6)
-        assert np.mean(v <= found.near) == pytest.approx(NEAR, abs=0.01)
+        assert np.mean(v <= found.near) == pytest.approx(NEAR_QUANTILE, abs=0.01)
 
     def test_far_in_holes_and_outside(self, rng):
         X, _ = with_hole(np.sin, rng)

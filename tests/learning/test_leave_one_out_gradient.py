@@ -10,8 +10,9 @@ from scipy.optimize import OptimizeResult
 
 from kernelpursuit.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 from kernelpursuit.learning import model as model_module
+from kernelpursuit.learning.constants import ALPHA_LIMITS, PRIOR_SPREAD, SCALE_LIMITS
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, Observed, Target
-from kernelpursuit.learning.model import SPREAD_OF_SCALES, MinimiseSpec, Model, minimise
+from kernelpursuit.learning.model import MinimiseSpec, Model, minimise
 from kernelpursuit.losses import Huber, Logistic, Softmax
 from kernelpursuit.pursuit import Objective
 
@@ -211,7 +212,7 @@ class TestDescent:
         value, slope = function(x)
         K = start.values(kernel.spec, Z)
         logs = np.log(start.scales[start.scales > 0])
-        prior = 0.0 if moves else np.square((logs - logs.mean()) / SPREAD_OF_SCALES).sum()
+        prior = 0.0 if moves else np.square((logs - logs.mean()) / PRIOR_SPREAD).sum()
         n_judged = 1 / np.square(objective.target.judged).sum()
         assert value == pytest.approx(np.log(objective.losses(K, start.alpha).mean) + prior / n_judged, rel=1e-12)
         wanted, h = np.empty_like(x), 1e-6
@@ -269,9 +270,9 @@ class TestDescent:
         far = Model(start.scales * [1e6, 1e-6, 1, 1], 1e-9, start.centers, start.factors)
         found = minimise(far, RBF().spec, Z, objective, spec=MinimiseSpec(3, moves_atoms=False, n_threads=1)).model
         used = found.scales[[0, 1, 3]]
-        assert (used >= model_module.SCALES[0] * (1 - 1e-12)).all()
-        assert (used <= model_module.SCALES[1] * (1 + 1e-12)).all()
-        assert model_module.ALPHAS[0] * (1 - 1e-12) <= found.alpha <= model_module.ALPHAS[1]
+        assert (used >= SCALE_LIMITS[0] * (1 - 1e-12)).all()
+        assert (used <= SCALE_LIMITS[1] * (1 + 1e-12)).all()
+        assert ALPHA_LIMITS[0] * (1 - 1e-12) <= found.alpha <= ALPHA_LIMITS[1]
 
 
 class TestLosses:

@@ -62,7 +62,7 @@ class TestWithFewAtoms:
 
     @pytest.mark.usefixtures("short_plan")
     def test_auto_refines_many_rows(self, monkeypatch):
-        monkeypatch.setattr(plan_module, "REFINED_FROM", 1000)
+        monkeypatch.setattr(plan_module, "REFINE_FROM", 1000)
         X, y = smooth(1000, 0)
         model = KernelPursuitRegressor(kernel="rbf", max_atoms=8, random_state=0).fit(X, y)
         assert not np.isclose(model.centers_, X[model.center_indices_], rtol=1e-12, atol=1e-12).all(axis=1).any()
@@ -198,7 +198,7 @@ class TestPlan:
     def test_refines_where_it_is_told_to_or_rows_are_many(self):
         for n, refined, wanted in (
             (100, "auto", False),
-            (plan_module.REFINED_FROM, "auto", True),
+            (plan_module.REFINE_FROM, "auto", True),
             (100, True, True),
             (5000, False, False),
         ):

@@ -16,8 +16,9 @@ from kernelpursuit.learning import Observations, observe
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, leave_one_out
+from kernelpursuit.model.constants import TARGET_MARGIN
 from kernelpursuit.model.fitted import Origin
-from kernelpursuit.model.outside import MARGIN, Outside, widened_range
+from kernelpursuit.model.outside import Outside, widened_range
 from kernelpursuit.pursuit import (
     ALL_ROWS,
     Replay,
@@ -115,7 +116,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         resolved.loop,
         units=seen.units,
         all_picked=ALL_LEARNED if resolved.candidates_are_learned else ALL_PICKED,
-        margin=MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
+        margin=TARGET_MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
         by_moments=resolved.candidates_are_learned and loss is None,
     )
     rows = TrainingRows(

@@ -26,8 +26,8 @@ from kernelpursuit.learning.learned import Learned
 from kernelpursuit.learning.observations import DistinctRows, Observations, observe
 from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
 from kernelpursuit.learning.stages import learn, learn_wide
-from kernelpursuit.learning.suit import Trial, common_scale, suit
 from kernelpursuit.learning.wide import is_wide
+from kernelpursuit.learning.width_search import Trial, common_scale, suit
 from kernelpursuit.rows import Distinct
 
 __all__ = [

@@ -11,23 +11,25 @@ import numpy as np
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend
 from kernelpursuit.dictionary.trend import independent
 from kernelpursuit.kernels import Kernel
+from kernelpursuit.learning.constants import (
+    ALPHA_LIMITS,
+    MIN_VARYING_ROWS,
+    N_REWEIGHTING_ROUNDS,
+    TREND_PENALTY,
+)
 from kernelpursuit.learning.leave_one_out import Observed, Target
-from kernelpursuit.learning.model import ALPHAS, Model
+from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, resolve_threads, run_pursuit
 from kernelpursuit.stopping import Loo, Max, StoppingRule
 
-# Rounds of reweighting after atoms have moved; penalty of a line, for each unit of weight.
-REWEIGHTED, LINE_PENALTY = 5, 1e-4
-# A line goes along features that vary in so many rows; so many of them tell which are sums of others.
-VARYING_ROWS, LINE_ROWS = 10, 4000
 # A row of which less than this fraction is left beside a line is alone along some feature.
-LONE = 1e-6
+SOLE_ROW_TOLERANCE = 1e-6
 # Scale of a feature that kernels do not see, and a line does.
-UNSEEN = 1e-9
+NEGLIGIBLE_SCALE = 1e-9
 # The rule that keeps every atom.
-ALL = Max()
+KEEP_ALL = Max()
 
 
 @dataclass(repr=False)
@@ -141,12 +143,12 @@ def reweighted(values: np.ndarray, scores: np.ndarray, rows: Rows, task: Task, a
     """Weights of what is fixed and of atoms of these values that fit a loss, by iterated weighted least squares."""
     fixed = task.fixed(rows.Z)
     columns = np.vstack([fixed, values])
-    penalties = np.full(len(columns), max(alpha, ALPHAS[0]))
+    penalties = np.full(len(columns), max(alpha, ALPHA_LIMITS[0]))
     # The constant is free; a line that tells classes apart without error would run away.
-    penalties[: len(fixed)] = LINE_PENALTY * rows.weights.sum()
+    penalties[: len(fixed)] = TREND_PENALTY * rows.weights.sum()
     penalties[: int(task.intercept)] = 0.0
     weights = np.zeros((len(columns), len(rows.y)))
-    for _ in range(REWEIGHTED):
+    for _ in range(N_REWEIGHTING_ROUNDS):
         target = target_around(scores, rows, np.ones(len(rows)), task)
         weighted = columns * target.working_weights
         weights = np.linalg.solve(weighted @ columns.T + np.diag(penalties), weighted @ target.response.T)
@@ -199,7 +201,7 @@ def pick(kernel: Kernel, model: Model, rows: Rows, task: Task, spec: PickSpec) -
     scales = model.scales
     if task.trend:
         # The line sees features that the kernel does not: they stay, so small that no kernel value changes.
-        scales = np.where(scales > 0, scales, UNSEEN)
+        scales = np.where(scales > 0, scales, NEGLIGIBLE_SCALE)
     scaled, unit = rows.Z * scales, kernel.with_gamma(1.0)
     parts: list[Dictionary] = [KernelAtoms(unit, scaled[:n], factors=np.full(n, factor)) for factor in factors]
     if task.trend:
@@ -236,7 +238,7 @@ def _without_lone_rows(Z: np.ndarray, line: np.ndarray) -> np.ndarray:
         Q = np.linalg.qr(np.column_stack([np.ones(len(Z)), Z[:, line]]))[0]
         leverage = np.einsum("ij,ij->i", Q, Q)
         row = int(np.argmax(leverage))
-        if leverage[row] < 1 - LONE:
+        if leverage[row] < 1 - SOLE_ROW_TOLERANCE:
             break
         line = np.delete(line, np.argmax(np.abs(Z[row, line])))
     return line
@@ -245,5 +247,5 @@ def _without_lone_rows(Z: np.ndarray, line: np.ndarray) -> np.ndarray:
 def features_of_a_line(Z: np.ndarray) -> np.ndarray:
     """Features that a line may go along: no sums of others, and varying in more than a few rows."""
     n_away = (np.median(Z, axis=0) != Z).sum(axis=0)
-    features = np.flatnonzero(n_away >= min(VARYING_ROWS, len(Z) / 2))
+    features = np.flatnonzero(n_away >= min(MIN_VARYING_ROWS, len(Z) / 2))
     return features[independent(Z[:, features])]

@@ -9,13 +9,24 @@ import numpy as np
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.constants import (
+    CROSS_VALIDATED_BELOW,
+    CROSS_VALIDATED_FEATURES_A_ROW,
+    EVERY_ROW_BELOW,
+    EVERY_ROW_STEPS,
+    FIRST_ALPHA,
+    MAX_OPTIMISM_OF_ERRORS,
+    MAX_SCALES_A_ROW,
+    MIN_KERNEL_GAIN,
+    N_FOLDS,
+    OPTIMISM_QUANTILE,
+)
 from kernelpursuit.learning.leave_one_out import Losses
 from kernelpursuit.learning.model import Model
-from kernelpursuit.learning.plan import EVERY_ROW_BELOW, KERNEL, SCALES_PART, SIMPLE, EvidencePlan, Plan
+from kernelpursuit.learning.plan import KERNEL_STAGE, SCALES_STAGE, SIMPLE_STAGE, EvidencePlan, Plan
 from kernelpursuit.learning.process import learn_process, losses_of_process
-from kernelpursuit.learning.sample import SCALES, Rows, drawn_from
+from kernelpursuit.learning.sample import SCALES_STREAM, Rows, drawn_from
 from kernelpursuit.learning.scales import (
-    FIRST_ALPHA,
     Scales,
     judged_by_others,
     learn_scales,
@@ -24,20 +35,10 @@ from kernelpursuit.learning.scales import (
 )
 from kernelpursuit.learning.starts import Starts, common_width_is_better, start_of_another
 
-# Another kernel is taken where it lowers the error by this fraction.
-BETTER = 0.01
-# With more features than this for each row, and fewer rows than that, scales are judged by rows they were not tuned on;
-# dealt to so many folds, or to two where rows are not so few.
-DOUBTED, DOUBTED_BELOW, FOLDS = 0.03, 1000, 4
-# The quantile of errors by which it is seen how much larger those of other rows are, and the most they are taken for.
-LARGER, MOST_OPTIMISM = 0.9, 5.0
-# With an atom at every row: steps of L-BFGS, and most scales for each row.
-EVERY_ROW_STEPS, SCALES_A_ROW = 15, 0.25
-
 
 def scales_are_few(starts: Starts, rows: Rows) -> bool:
     """Whether features are few for the rows."""
-    return starts.n_features <= SCALES_A_ROW * len(rows)
+    return starts.n_features <= MAX_SCALES_A_ROW * len(rows)
 
 
 def choose_kernel(
@@ -46,7 +47,7 @@ def choose_kernel(
     """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
     assert plan.scales is not None
     scales_plan = plan.scales.with_atoms_for(starts.dof, len(rows), starts.n_features)
-    generator = drawn_from(task.seed, SCALES)
+    generator = drawn_from(task.seed, SCALES_STREAM)
     samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
 
     # Too many scales, or too little penalty, fit the rows they are judged by.
@@ -58,13 +59,13 @@ def choose_kernel(
             return learn_scales_at_every_row(kernel, models, rows, task=task, n_steps=EVERY_ROW_STEPS)
         return learn_scales(kernel, models, rows, task=task, plan=scales_plan, samples=samples)
 
-    task.watch.part(SCALES_PART)
+    task.watch.part(SCALES_STAGE)
     first = learned(kernels[0], starts.models, samples)
     if common_width_is_better(kernels[0], starts, first.model, rows=rows, task=task):
         again = learned(kernels[0], [starts.common.model], samples[-1:])
         first = again if _is_better(again, first, part=0.0) else first
     kernel, best = kernels[0], first
-    task.watch.part(KERNEL)
+    task.watch.part(KERNEL_STAGE)
     for i, rival in enumerate(kernels[1:]):
         start = start_of_another(kernels[0], first.model, rival, rows=rows, task=task)
         if start is None:
@@ -90,7 +91,7 @@ def choose_kernel_by_evidence(
     kernels: Sequence[Kernel], starts: Starts, rows: Rows, task: Task, plan: EvidencePlan
 ) -> tuple[Kernel, Scales]:
     """Learn kernel, scales and noise by the evidence of a Gaussian process."""
-    task.watch.part(SCALES_PART)
+    task.watch.part(SCALES_STAGE)
     rows = rows.of_unit_noise()
     kernel, best = learn_process(kernels, starts.models, rows, task=task, plan=plan)
 
@@ -110,8 +111,8 @@ def _optimism(tuned: Scales, judged: Scales) -> float:
     """How many times larger errors are of rows that scales were not tuned on, by the larger ones of both."""
     assert tuned.losses is not None
     assert judged.losses is not None
-    large = [np.quantile(one.values[one.shares > 0], LARGER) for one in (tuned.losses, judged.losses)]
-    return float(np.clip(np.sqrt(large[1] / large[0]), 1.0, MOST_OPTIMISM)) if large[0] > 0 else 1.0
+    large = [np.quantile(one.values[one.shares > 0], OPTIMISM_QUANTILE) for one in (tuned.losses, judged.losses)]
+    return float(np.clip(np.sqrt(large[1] / large[0]), 1.0, MAX_OPTIMISM_OF_ERRORS)) if large[0] > 0 else 1.0
 
 
 def _judged_again(
@@ -125,17 +126,17 @@ def _judged_again(
 
     So many scales, tuned on so few rows, say little of others; those of other rows say what they are worth.
     """
-    if starts.n_features < max(2, DOUBTED * len(rows)) or len(rows) >= DOUBTED_BELOW:
+    if starts.n_features < max(2, CROSS_VALIDATED_FEATURES_A_ROW * len(rows)) or len(rows) >= CROSS_VALIDATED_BELOW:
         return scales
-    task.watch.part(SIMPLE)
-    judged = judged_by_others(rows, task, judge, FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
+    task.watch.part(SIMPLE_STAGE)
+    judged = judged_by_others(rows, task, judge, N_FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
     if judged is None:
         return scales
     losses, simple, line = judged
     return replace(scales, losses=losses, simple=simple, line=line, is_tuned_on_others=True)
 
 
-def _is_better(tried: Scales, other: Scales, part: float = BETTER) -> bool:
+def _is_better(tried: Scales, other: Scales, part: float = MIN_KERNEL_GAIN) -> bool:
     """Whether scales of one kernel have clearly lower losses than those of another, where both have some."""
     if tried.last is None or other.last is None:
         return False

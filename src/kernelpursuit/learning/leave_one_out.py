@@ -21,22 +21,20 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, qr
 from scipy.linalg.blas import dger, dtrsm
 from scipy.linalg.lapack import dpotri
 
+from kernelpursuit.learning.constants import MAX_ERROR_RANGES, MIN_TRIMMED, TRIMMED_FRACTION
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Objective, inner_products, product, subtract_products
 from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
 
 # A row that the others say nothing of has an error without bound; 1 - h is at least this, so that a minimisation can go
 # on. Leverages have a rounding error of eps times the condition of A, and this is its size where that is 1e10.
-LEAST_LEFT = 1e-6
+MIN_ONE_MINUS_LEVERAGE = 1e-6
 # Beside the largest squared length of a column, less penalty than this is lost in rounding: A has k such columns, and
 # Cholesky's method needs it positive definite by more than k eps.
 SMALLEST_PENALTY = 1e-13
 # A fixed function of which less than this fraction is independent of the others is a sum of them: what rounding leaves
 # of such a sum is some n_rows eps, 1e-12 for thousands of rows, and a hundredfold of it is taken for it.
-DEPENDENT = 1e-10
-# A squared error counts up to that of so many times the range of the targets, without as many of the largest and of
-# the smallest as the others: a fraction of them, or so many.
-MAX_RANGES, TRIMMED_FRACTION, MIN_TRIMMED = 100.0, 0.01, 3
+DEPENDENT_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -274,7 +272,7 @@ class LeaveOneOut(Fitted):
     def _left(self, leverage: np.ndarray) -> np.ndarray:
         """`1 - h` of every row, with what is fixed, when one observation is left out."""
         fixed = np.einsum("ij,ij->j", self._fixed, self._fixed)
-        return one_minus_leverage(leverage + fixed, self.target.counts, at_least=LEAST_LEFT)
+        return one_minus_leverage(leverage + fixed, self.target.counts, at_least=MIN_ONE_MINUS_LEVERAGE)
 
     def _loo_scores(self, residual: np.ndarray, left: np.ndarray) -> np.ndarray:
         """Leave-one-out predictions of all rows."""
@@ -287,7 +285,7 @@ def orthonormal(functions: np.ndarray) -> np.ndarray:
         return functions / np.linalg.norm(functions, axis=1, keepdims=True)
     Q, R, _ = qr(functions.T, mode="economic", pivoting=True)
     sizes = np.abs(R.diagonal())
-    return np.ascontiguousarray(Q[:, sizes > DEPENDENT * sizes[0]].T)
+    return np.ascontiguousarray(Q[:, sizes > DEPENDENT_TOLERANCE * sizes[0]].T)
 
 
 def _largest_counted_error(y: np.ndarray) -> np.ndarray:
@@ -301,7 +299,7 @@ def _largest_counted_error(y: np.ndarray) -> np.ndarray:
         return np.full((len(y), 1), np.inf)
     ordered = np.partition(y, (few, n - few - 1), axis=1)
     spread = ordered[:, n - few - 1] - ordered[:, few]
-    return np.where(spread > 0, MAX_RANGES * spread, np.inf)[:, None]
+    return np.where(spread > 0, MAX_ERROR_RANGES * spread, np.inf)[:, None]
 
 
 def inverse_of_square(R: np.ndarray) -> np.ndarray:

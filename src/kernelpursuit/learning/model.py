@@ -11,17 +11,16 @@ from scipy.optimize import minimize
 
 from kernelpursuit import _native
 from kernelpursuit.kernels.base import Spec
+from kernelpursuit.learning.constants import (
+    ALPHA_LIMITS,
+    PRIOR_SPREAD,
+    PRIOR_SPREAD_OF_LABELS,
+    SCALE_LIMITS,
+    WIDTH_FACTOR_LIMITS,
+)
 from kernelpursuit.learning.leave_one_out import Target
 from kernelpursuit.pursuit import Ended, Watch
 
-# Scales of standardised features: below the first a feature is out, above the second all its values are far apart.
-SCALES = (1e-4, 1e2)
-# A smaller penalty lets weights grow so large that their digits cancel.
-ALPHAS = (1e-6, 1e4)
-FACTORS = (1e-2, 1e2)
-# Scales of features differ by factors of about e to this power, as far as is known before rows are seen. Labels say
-# less than numbers, and the leave-one-out error of their losses is an approximation: it has the closer prior.
-SPREAD_OF_SCALES, SPREAD_OF_LABELS = 1.0, 0.5
 # The value that L-BFGS is told where there is no error, since the kernel values are singular.
 SINGULAR_VALUE = 1e10
 
@@ -98,7 +97,7 @@ class _Packing:
 
     def bounds(self) -> list[tuple[float | None, float | None]]:
         """Least and largest of every number."""
-        limits = [SCALES, self.alphas, None, FACTORS][: 4 if self.moves else 2]
+        limits = [SCALE_LIMITS, self.alphas, None, WIDTH_FACTOR_LIMITS][: 4 if self.moves else 2]
         logs: list[tuple[float | None, float | None]] = [
             (None, None) if limit is None else (float(np.log(limit[0])), float(np.log(limit[1]))) for limit in limits
         ]
@@ -153,7 +152,7 @@ class MinimiseSpec:
     n_steps: int
     moves_atoms: bool = False
     penalty_is_given: bool = False
-    alphas: tuple[float, float] = ALPHAS
+    alphas: tuple[float, float] = ALPHA_LIMITS
     prior_spread: float | None = None
     n_threads: int | None = None
     watch: Watch | None = None
@@ -170,7 +169,7 @@ def minimise(start: Model, kernel: Spec, Z: np.ndarray, criterion: Criterion, sp
     squared, unit = criterion.target.loss is None, np.nan
     spread = spec.prior_spread
     if spread is None:
-        spread = SPREAD_OF_SCALES if squared else SPREAD_OF_LABELS
+        spread = PRIOR_SPREAD if squared else PRIOR_SPREAD_OF_LABELS
     errors: list[tuple[float, float]] = []
     best = packing.vector()
     # Written over by every evaluation: fresh memory costs as much time as a kernel.

@@ -13,34 +13,35 @@ import numpy as np
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task, target_around
+from kernelpursuit.learning.constants import (
+    ALPHA_LIMITS,
+    COMMON_SCALE_FACTORS,
+    COMMON_SCALE_FEATURES_A_ROW,
+    COMMON_SCALE_NOISES,
+    CORRECTION_STANDARD_ERRORS,
+    EVIDENCE_GAIN_A_PARAMETER,
+    FAST_FEATURE_FACTOR,
+    FAST_FEATURE_ROWS,
+    FAST_FEATURE_STEPS,
+    FINER_COMMON_SCALE_FACTORS,
+    FINER_SCALE_FACTORS,
+    FIRST_ALPHA,
+    KERNELS_TIME_FRACTION,
+    MAX_FAST_FEATURE_TRIALS,
+    MIN_CORRECTION_GAIN,
+    MIN_EVIDENCE_GAIN,
+    MIN_KERNEL_EVIDENCE_GAIN,
+    PRIOR_SPREAD_OF_LABELS,
+    SCALE_AND_NOISE_FACTORS,
+    SCALE_LIMITS,
+)
 from kernelpursuit.learning.evidence import Evidence
 from kernelpursuit.learning.leave_one_out import Losses
-from kernelpursuit.learning.model import ALPHAS, SCALES, SPREAD_OF_LABELS, MinimiseSpec, Model, minimise
+from kernelpursuit.learning.model import MinimiseSpec, Model, minimise
 from kernelpursuit.learning.plan import EvidencePlan
 from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms, predicts_better
 from kernelpursuit.learning.sample import Rows
-from kernelpursuit.learning.scales import FIRST_ALPHA, Scales, without_irrelevant_features
-
-# Another kernel than the first is taken where -2 log evidence is lower by more than this.
-BETTER = 2.0
-# Scales that are tried once more on all of the rows, as multiples of those that were found, and of a common one.
-FINER, FINER_IN_COMMON = (2.0, 4.0, 8.0), (2.0, 4.0, 8.0, 16.0, 32.0)
-# Factors of scales and noise that are tried by leave-one-out errors; they are taken where those are lower by such a
-# fraction, and by so many standard errors.
-CORRECTIONS = ((1.0, 0.1), (1.0, 0.01), (2.0, 1.0), (2.0, 0.1), (2.0, 0.01))
-LOWER, STANDARD_ERRORS = 0.02, 1.0
-# One feature at a time is tried with a scale so many times larger, by so many steps, of up to so many features, on so
-# many rows.
-FAST, FAST_STEPS, MOST_TRIED, TRIED_ROWS = 8.0, 3, 12, 250
-# What -2 log evidence has to be lower by than without atoms, for each number that was tuned and one more, as in
-# Akaike's criterion; below the second, there is nothing.
-PER_NUMBER, LEAST_GAIN = 2.0, 4.0
-# With more features than this for each row, one scale for all of them is tried: its multiples, and noises, with which a
-# process has but two numbers to tune.
-TIED = 0.05
-IN_COMMON, NOISES = (0.125, 0.25, 0.5, 1.0), (0.01, 0.1, 1.0, 10.0)
-# The fraction of the time in which kernels are compared, about.
-COMPARING = 0.5
+from kernelpursuit.learning.scales import Scales, without_irrelevant_features
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ class _Trial:
         """Minimise -2 log evidence by L-BFGS over scales and noise."""
         spec = MinimiseSpec(
             n_steps,
-            alphas=(self.evidence.least_noise, ALPHAS[1]),
-            prior_spread=SPREAD_OF_LABELS if self.task.classes else None,
+            alphas=(self.evidence.least_noise, ALPHA_LIMITS[1]),
+            prior_spread=PRIOR_SPREAD_OF_LABELS if self.task.classes else None,
             n_threads=self.task.n_threads,
             watch=self.task.watch,
         )
@@ -91,7 +92,7 @@ class _Trial:
     def at(self, kernel: Kernel, model: Model, scales: np.ndarray, alpha: float) -> Process:
         """A process of other scales and noise, both within their limits."""
         alpha = max(alpha, self.evidence.least_noise)
-        return Process(kernel, replace(model, scales=np.minimum(scales, SCALES[1]), alpha=alpha))
+        return Process(kernel, replace(model, scales=np.minimum(scales, SCALE_LIMITS[1]), alpha=alpha))
 
     def _at_every_row(self, model: Model) -> Model:
         return replace(model, centers=self.rows.Z, factors=np.ones(len(self.rows)))
@@ -112,26 +113,26 @@ def learn_process(
     """
     few = _Trial(rows.take(slice(plan.n_first)), task)
     more = few if len(rows) <= plan.n_first else _Trial(rows.take(slice(plan.n_rows)), task)
-    with task.watch.within(0.0, COMPARING):
+    with task.watch.within(0.0, KERNELS_TIME_FRACTION):
         found = _tune_each(kernels, starts, few, plan)
     if task.watch.has_ended:
         more = few
-    with task.watch.within(COMPARING, 1.0):
+    with task.watch.within(KERNELS_TIME_FRACTION, 1.0):
         process = _tune_best(found, kernels, starts[-1], few=few, more=more, plan=plan)
     kept = without_irrelevant_features(process.model, lambda model: more.error(replace(process, model=model)))
     process = replace(process, model=kept)
     gain, n_tuned = more.gain(process), int((starts[0].scales > 0).sum()) + 1
-    if n_tuned - 1 > TIED * len(few.rows):
+    if n_tuned - 1 > COMMON_SCALE_FEATURES_A_ROW * len(few.rows):
         common = _best_in_common(process.kernel, starts[-1], few)
-        if few.gain(common) + PER_NUMBER * (n_tuned - 2) > few.gain(process):
+        if few.gain(common) + EVIDENCE_GAIN_A_PARAMETER * (n_tuned - 2) > few.gain(process):
             process, gain, n_tuned = common, more.gain(common), 2
     process, losses = _corrected(process, more)
     everywhere = np.ones(len(more.rows))
     simple, line = losses_without_atoms(more.rows, everywhere, task), losses_of_a_line(more.rows, everywhere, task)
     is_worth_it = None
-    if gain < LEAST_GAIN:
+    if gain < MIN_EVIDENCE_GAIN:
         is_worth_it = False
-    elif gain > PER_NUMBER * (n_tuned + 1) and predicts_better(losses, simple):
+    elif gain > EVIDENCE_GAIN_A_PARAMETER * (n_tuned + 1) and predicts_better(losses, simple):
         is_worth_it = True
     model = replace(starts[0], scales=process.model.scales, alpha=process.model.alpha)
     return process.kernel, Scales(model, losses, simple, last=losses, line=line, is_worth_it=is_worth_it)
@@ -146,7 +147,11 @@ def _best_in_common(kernel: Kernel, start: Model, trial: _Trial) -> Process:
     """The best of some processes with one scale for all features: where rows are few, they may tell of no more."""
     used = start.scales > 0
     scales = np.where(used, np.exp(np.log(start.scales[used]).mean()), 0.0)
-    tried = [trial.at(kernel, start, factor * scales, alpha) for factor in IN_COMMON for alpha in NOISES]
+    tried = [
+        trial.at(kernel, start, factor * scales, alpha)
+        for factor in COMMON_SCALE_FACTORS
+        for alpha in COMMON_SCALE_NOISES
+    ]
     return min(tried, key=trial.error)
 
 
@@ -169,13 +174,17 @@ def _one_fast_feature(kernel: Kernel, common: Model, trial: _Trial) -> list[Mode
     The periodogram along a feature does not show that, and a search from a common width loses both.
     """
     features = np.flatnonzero(common.scales > 0)
-    if not 1 < len(features) <= MOST_TRIED or len(trial.rows) < TRIED_ROWS or trial.task.watch.has_ended:
+    if (
+        not 1 < len(features) <= MAX_FAST_FEATURE_TRIALS
+        or len(trial.rows) < FAST_FEATURE_ROWS
+        or trial.task.watch.has_ended
+    ):
         return []
-    trial, tried = _Trial(trial.rows.take(slice(TRIED_ROWS)), trial.task), []
+    trial, tried = _Trial(trial.rows.take(slice(FAST_FEATURE_ROWS)), trial.task), []
     for feature in features:
         scales = common.scales.copy()
-        scales[feature] *= FAST
-        tried.append(trial.tuned(trial.at(kernel, common, scales, FIRST_ALPHA), FAST_STEPS))
+        scales[feature] *= FAST_FEATURE_FACTOR
+        tried.append(trial.tuned(trial.at(kernel, common, scales, FIRST_ALPHA), FAST_FEATURE_STEPS))
     return [min(tried, key=trial.error).model]
 
 
@@ -186,7 +195,7 @@ def _tune_best(
     finer = [] if more.task.watch.has_ended else list(_finer(found, kernels, common, more))
     best, least = 0, np.inf
     for i, process in enumerate([*found, *finer]):
-        error = more.minus_two_log(process) + BETTER * (process.kernel is not kernels[0])
+        error = more.minus_two_log(process) + MIN_KERNEL_EVIDENCE_GAIN * (process.kernel is not kernels[0])
         if error < least:
             best, least = i, error
         if more.task.watch.ask(0.0):
@@ -202,10 +211,10 @@ def _finer(found: Sequence[Process], kernels: Sequence[Kernel], common: Model, t
     What varies fast in a small region looks like noise to a search that starts from wide kernels, or from few rows.
     """
     for one in found:
-        for factor in FINER:
+        for factor in FINER_SCALE_FACTORS:
             yield trial.at(one.kernel, one.model, factor * one.model.scales, FIRST_ALPHA)
     for kernel in kernels:
-        for factor in FINER_IN_COMMON:
+        for factor in FINER_COMMON_SCALE_FACTORS:
             yield trial.at(kernel, common, factor * common.scales, FIRST_ALPHA)
 
 
@@ -217,9 +226,11 @@ def _corrected(process: Process, trial: _Trial) -> tuple[Process, Losses]:
     """
     first = least = trial.losses(process)
     best, model = process, process.model
-    for factor, of_noise in () if trial.task.watch.has_ended else CORRECTIONS:
+    for factor, of_noise in () if trial.task.watch.has_ended else SCALE_AND_NOISE_FACTORS:
         tried = trial.at(process.kernel, model, factor * model.scales, of_noise * model.alpha)
         losses = trial.losses(tried)
-        if losses.mean < least.mean and losses.are_clearly_below(first, LOWER, STANDARD_ERRORS):
+        if losses.mean < least.mean and losses.are_clearly_below(
+            first, MIN_CORRECTION_GAIN, CORRECTION_STANDARD_ERRORS
+        ):
             best, least = tried, losses
     return best, least

@@ -13,15 +13,11 @@ import numpy as np
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Picked, Task
+from kernelpursuit.learning.constants import MAX_VALIDATOR_ROWS, MIN_REFINE_GAIN
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, PenalisedCost
 from kernelpursuit.learning.model import MinimiseSpec, minimise
 from kernelpursuit.learning.plan import RefinePlan
 from kernelpursuit.learning.sample import Rows, joined
-
-# Rows of a sample that the coefficients of a model are fitted to when it is validated.
-MOST_ROWS = 6000
-# A round that lowers the error of the validation rows by less than this fraction was the last.
-WORTHWHILE = 2e-3
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class Validator:
 
     def losses(self, picked: Picked, sample: Rows) -> Losses:
         """The leave-one-out losses of the validation rows."""
-        sample = sample.take(slice(MOST_ROWS))
+        sample = sample.take(slice(MAX_VALIDATOR_ROWS))
         rows = joined(sample, self.validation)
         is_validation = np.repeat([0.0, 1.0], [len(sample), len(self.validation)])
         criterion = LeaveOneOut(picked.target(self.kernel, rows, is_validation, self.task), self.task.n_threads)
@@ -74,7 +70,7 @@ def refine(
         error = validator.losses(moved, sample).mean
         if error < least:
             picked = moved
-        if not error < least * (1 - WORTHWHILE):
+        if not error < least * (1 - MIN_REFINE_GAIN):
             break
         least = error
     return picked

@@ -10,22 +10,19 @@ import numpy as np
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import PickSpec, Task, fitted_scores, pick, target_around
+from kernelpursuit.learning.constants import (
+    FIRST_ALPHA,
+    IRRELEVANT_ERROR_FRACTION,
+    MAX_CROSS_VALIDATED_ATOMS,
+    MAX_RELATIVE_LOSS,
+    PICK_TIME_FRACTION,
+    SMALL_SCALE_FRACTION,
+)
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, joined_losses
 from kernelpursuit.learning.model import MinimiseSpec, Model, minimise
 from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms
 from kernelpursuit.learning.sample import Rows, joined, varies
-
-FIRST_ALPHA = 1e-2
-# Most atoms, at rows, of models that are judged by rows that scales were not tuned on.
-MOST_ATOMS = 400
-# No loss counts for more than this times the largest of the constant: predictions stay near the range of the targets.
-LARGEST_LOSS = 2.25
-# The fraction of a round's time in which atoms are picked, about.
-PICKING = 0.4
-# Features have no say whose scales are below this part of the largest, and without which the error is higher by no more
-# than the second. By the error alone, few rows would do without features that do matter.
-SMALL, IDLE = 0.1, 1e-3
 
 
 @dataclass(frozen=True)
@@ -138,14 +135,14 @@ def _round(kernel: Kernel, start: Model, sample: Rows, task: Task, plan: ScalesP
     """Pick atoms on one half of a sample, and optimise on the other; None where there is no atom to pick."""
     half = (len(sample) + 1) // 2
     n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
-    with task.watch.within(0.0, PICKING):
+    with task.watch.within(0.0, PICK_TIME_FRACTION):
         picked = pick(kernel, start, sample.take(slice(half)), task, spec=PickSpec(n_atoms, plan.n_candidates))
     if not len(picked.rows):
         return None
     judged = np.zeros(len(sample))
     judged[half:] = 1.0
     objective = LeaveOneOut(picked.target(kernel, sample, judged, task), task.n_threads)
-    with task.watch.within(PICKING, 1.0):
+    with task.watch.within(PICK_TIME_FRACTION, 1.0):
         return _optimised(kernel, picked.model, sample, objective=objective, task=task, n_steps=plan.n_steps)
 
 
@@ -180,7 +177,7 @@ def losses_of_atoms_at(
     others: Rows, kernel: Kernel, model: Model, both: Rows, judged: np.ndarray, task: Task
 ) -> Losses:
     """Leave-one-out losses of rows that judge, with atoms at the others."""
-    centers = others.take(slice(MOST_ATOMS)).Z
+    centers = others.take(slice(MAX_CROSS_VALIDATED_ATOMS)).Z
     model = replace(model, centers=centers, factors=np.ones(len(centers)))
     values = model.values(kernel.spec, both.Z, task.n_threads)
     scores = fitted_scores(values, both, task, model.alpha)
@@ -206,7 +203,7 @@ def judged_by_others(
             return None
         simple.append(losses_without_atoms(both, judged, task))
         # Predictions will be kept near the range of the targets.
-        most = LARGEST_LOSS * simple[-1].values[len(others) :].max()
+        most = MAX_RELATIVE_LOSS * simple[-1].values[len(others) :].max()
         learned.append(replace(found, values=np.minimum(found.values, most)))
         line = losses_of_a_line(both, judged, task)
         lines += [] if line is None else [line]
@@ -224,10 +221,13 @@ def without_irrelevant_features(model: Model, error: Callable[[Model], float]) -
         return replace(model, scales=scales)
 
     before = error(model)
-    fewest, tried = int((model.scales == 0).sum()), int((model.scales < SMALL * model.scales.max()).sum())
+    fewest, tried = (
+        int((model.scales == 0).sum()),
+        int((model.scales < SMALL_SCALE_FRACTION * model.scales.max()).sum()),
+    )
     too_many = tried + 1
     while too_many - fewest > 1:
-        if error(without(tried)) <= before + IDLE * abs(before):
+        if error(without(tried)) <= before + IRRELEVANT_ERROR_FRACTION * abs(before):
             fewest = tried
         else:
             too_many = tried

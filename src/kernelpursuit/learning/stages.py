@@ -8,26 +8,28 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import LINE_ROWS, Task, features_of_a_line
+from kernelpursuit.learning.atoms import Task, features_of_a_line
 from kernelpursuit.learning.choose_atoms import choose_atoms
 from kernelpursuit.learning.choose_kernel import choose_kernel, choose_kernel_by_evidence, scales_are_few
+from kernelpursuit.learning.constants import (
+    EVERY_ROW_BELOW,
+    MIN_ALPHA_OF_LABELS,
+    MODEL_STANDARD_ERRORS,
+    PROCESS_PATIENCE,
+    TREND_ROWS,
+    UNCLEAR_EVIDENCE_STANDARD_ERRORS,
+)
 from kernelpursuit.learning.learned import Learned, to_original_units
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.observations import DistinctRows
-from kernelpursuit.learning.plan import EVERY_ROW_BELOW, STARTS, EvidencePlan, Plan
-from kernelpursuit.learning.rivals import IN_DOUBT, STANDARD_ERRORS, is_worth_its_atoms, may_have_a_line
-from kernelpursuit.learning.sample import SHUFFLE, Rows, Standard, Standardised, drawn_from
+from kernelpursuit.learning.plan import STARTS_STAGE, EvidencePlan, Plan
+from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
+from kernelpursuit.learning.sample import SHUFFLE_STREAM, Rows, Standard, Standardised, drawn_from
 from kernelpursuit.learning.scales import Scales, first_model
 from kernelpursuit.learning.starts import Starts, choose_starts, show_something
 from kernelpursuit.learning.wide import learn_common_scale
 from kernelpursuit.pursuit import one_blas_thread
 from kernelpursuit.rows import FEWEST_ROWS
-
-# Scales are learned from labels with at least this penalty for each unit of mean weight: with less of it, scores that
-# fit all rows run away, and what the leave-one-out approximation around them says of scales is wrong.
-LEAST_FOR_LABELS = 0.1
-# Steps in vain, or so many for each degree of freedom, after which a loop over rows ends.
-PATIENCE = 64
 
 
 @one_blas_thread()
@@ -52,7 +54,7 @@ def learn(
     distinct = given.distinct
     # Rows that are all looked at are dealt in one order, so that nothing is left to the seed.
     is_seen_whole = plan.evidence is not None and len(distinct) <= plan.evidence.n_rows
-    shuffled = drawn_from(0 if is_seen_whole else task.seed, SHUFFLE).permutation(len(distinct))
+    shuffled = drawn_from(0 if is_seen_whole else task.seed, SHUFFLE_STREAM).permutation(len(distinct))
     order = distinct.first[shuffled]
     standard = Standard.of(given.X, distinct.weights, distinct.first)
     rows = Rows(
@@ -63,7 +65,7 @@ def learn(
     )
     if plan.evidence is not None and rows.n_effective < FEWEST_ROWS:
         plan = replace(plan, evidence=None)
-    task = replace(task, line=features_of_a_line(rows.take(slice(LINE_ROWS)).Z))
+    task = replace(task, line=features_of_a_line(rows.take(slice(TREND_ROWS)).Z))
     if task.loss is not None:
         task.loss.check_targets(rows.y)
         task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
@@ -129,7 +131,7 @@ def _at_rows(learned: Learned, order: np.ndarray, rows: Rows, dof: float, plan: 
         alpha=learned.alpha * rows.noise_unit / float(rows.weights.sum()),
         penalty="rkhs",
         candidates=order[: plan.n_candidates] if len(order) > plan.n_candidates else None,
-        patience=max(PATIENCE, int(dof / 2)),
+        patience=max(PROCESS_PATIENCE, int(dof / 2)),
     )
 
 
@@ -155,7 +157,7 @@ def _penalised(task: Task, rows: Rows) -> Task:
     """The task with the penalty that scales are learned with."""
     if task.alpha is None or task.loss is None or task.loss.kind == "real":
         return task
-    return replace(task, alpha=max(task.alpha, LEAST_FOR_LABELS * float(rows.weights.mean())))
+    return replace(task, alpha=max(task.alpha, MIN_ALPHA_OF_LABELS * float(rows.weights.mean())))
 
 
 def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan) -> tuple[Kernel, Scales, Task, Starts]:
@@ -167,7 +169,7 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     may_add = task.trend is None and may_have_a_line(rows, task)
     given, task = task, replace(task, trend=task.trend is True)
     penalised = _penalised(task, rows)
-    task.watch.part(STARTS)
+    task.watch.part(STARTS_STAGE)
     first = first_model(rows.given, penalised.alpha)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
     penalised = replace(penalised, trend=starts.trend)
@@ -205,7 +207,7 @@ def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan)
     n_tuned = scales.n_tuned if task.trend or tunes_all else 0
     # Where evidence has been heard, and is in doubt, rows have to be clearer.
     is_in_doubt = plan.evidence is not None and scales.is_tuned_on_others and not task.trend
-    standard_errors = IN_DOUBT if is_in_doubt else STANDARD_ERRORS
+    standard_errors = UNCLEAR_EVIDENCE_STANDARD_ERRORS if is_in_doubt else MODEL_STANDARD_ERRORS
     return None if is_worth_its_atoms(scales.losses, scales.simple, n_tuned, standard_errors) else words
 
 

@@ -14,17 +14,22 @@ import numpy as np
 
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.plan import SUITED, TRIAL_ROWS
+from kernelpursuit.learning.constants import (
+    PENALTY_STEP,
+    WIDTH_SEARCH_ATOMS,
+    WIDTH_SEARCH_ONE_SPLIT_FROM,
+    WIDTH_SEARCH_ROWS,
+    WIDTH_SEARCH_SPLITS,
+    WIDTH_SEARCH_STEPS,
+    WIDTH_SEARCH_TARGETS,
+    WIDTH_SEARCH_VALIDATION_FRACTION,
+    WIDTH_STEP,
+)
+from kernelpursuit.learning.plan import WIDTH_SEARCH_STAGE
 from kernelpursuit.learning.sample import Standard
 from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, held_out_rows, run_pursuit
 from kernelpursuit.stopping import Validation
 
-# Atoms of a trial at most, and what part of its rows it is judged by; fewer rows than so many are split several times.
-MOST_ATOMS, JUDGED, FEW_ROWS, SPLITS = 200, 1 / 3, 1000, 3
-# Of targets that have a path each, as those of one class against the rest, so many are tried.
-MOST_TARGETS = 3
-# Steps of the search, each way at most: widths are halved or doubled, penalties divided or multiplied.
-MOST_STEPS, WIDTH_STEP, PENALTY_STEP = 4, 2.0, 10.0
 STREAM = 15
 # Rows, targets and weights.
 Sample = tuple[Any, np.ndarray, np.ndarray]
@@ -75,25 +80,25 @@ class Trial:
         self.watch, self._dictionary = watch, dictionary
         generator = np.random.default_rng([spec.seed, 0, STREAM])
         used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-        sample = np.sort(generator.permutation(used)[:TRIAL_ROWS])
+        sample = np.sort(generator.permutation(used)[:WIDTH_SEARCH_ROWS])
         X, y = X[sample], y[sample]
         weights = np.ones(len(sample)) if weights is None else weights[sample]
         self._splits: list[tuple[Sample, Sample]] = []
-        for i in range(1 if len(sample) >= FEW_ROWS else SPLITS):
-            held = held_out_rows(weights, JUDGED, spec.seed + i, y=y, classes=spec.classes)
+        for i in range(1 if len(sample) >= WIDTH_SEARCH_ONE_SPLIT_FROM else WIDTH_SEARCH_SPLITS):
+            held = held_out_rows(weights, WIDTH_SEARCH_VALIDATION_FRACTION, spec.seed + i, y=y, classes=spec.classes)
             fitted, judged = ((X[part], y[part], weights[part]) for part in (~held, held))
             self._splits.append((fitted, judged))
         drawn = isinstance(spec.candidates, (int, np.integer))
         self._spec = replace(
             spec,
-            max_atoms=min(spec.max_atoms, MOST_ATOMS),
+            max_atoms=min(spec.max_atoms, WIDTH_SEARCH_ATOMS),
             candidates=spec.candidates if drawn else "all",
             verbose=False,
         )
         rule = spec.rule
         asks_for_rows = rule.validation_set() is not None or rule.validation_fraction() is not None
         self._rule = None if asks_for_rows or rule.n_folds() is not None else rule
-        each = range(min(y.shape[1], MOST_TARGETS))
+        each = range(min(y.shape[1], WIDTH_SEARCH_TARGETS))
         self._targets: Iterable[slice] = [slice(i, i + 1) for i in each] if one_by_one else [slice(None)]
 
     def error(self, kernel: Kernel, alpha: float) -> float:
@@ -141,7 +146,7 @@ def suit(kernel: Kernel, alpha: float | None, plain: tuple[Kernel, float], trial
     trial : Trial
         The loop.
     """
-    trial.watch.part(SUITED)
+    trial.watch.part(WIDTH_SEARCH_STAGE)
     (simple, given), watch = plain, trial.watch
 
     def widened(factor: float, alpha: float) -> float:
@@ -163,7 +168,7 @@ def _climb(
     """The factor with the least error, found by going on from 1 in steps, up or down, as long as the error falls."""
     best, at = error(1.0) if known is None else known, 1.0
     for direction in (step, 1 / step):
-        for _ in range(MOST_STEPS):
+        for _ in range(WIDTH_SEARCH_STEPS):
             if watch.ask(0.0):
                 return at, best
             tried = error(at * direction)

@@ -9,7 +9,7 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, prese
 from kernelpursuit.callbacks import TimeLimit
 from kernelpursuit.kernels import RBF, Laplacian
 from kernelpursuit.learning import suit
-from kernelpursuit.learning.suit import Suited
+from kernelpursuit.learning.width_search import Suited
 from kernelpursuit.pursuit import Watch, held_out_rows
 from kernelpursuit.stopping import Validation
 
