@@ -189,7 +189,7 @@ class TestValidation:
         _, rest, _ = picked_on(RBF(), None)
         model = first_model(rest.Z)
         found = pick(RBF(), model, rest, task(), spec=PickSpec(12, 50, width_factors=(1.0, 0.25, 4.0)))
-        assert set(found.model.factors) <= {1.0, 0.25, 4.0}
+        assert set(found.model.width_factors) <= {1.0, 0.25, 4.0}
         assert (found.rows < 50).all()
         np.testing.assert_array_equal(found.model.centers, rest.Z[found.rows])
 

@@ -15,7 +15,7 @@ from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, observe
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
-from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, leave_one_out
+from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, loo_errors
 from kernelpursuit.model.constants import TARGET_MARGIN
 from kernelpursuit.model.fitted import Origin
 from kernelpursuit.model.outside import Outside, widened_range
@@ -101,7 +101,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         seed = last.seed
         # Atoms that were learned are as many as were asked for, and widths were tried with as many; other atoms are
         # picked one after the other.
-        is_for_as_many = last.resolved.candidates_are_learned or last.resolved.is_suited
+        is_for_as_many = last.resolved.candidates_are_learned or last.resolved.width_is_searched
         if not is_for_as_many or same_settings(last.asked_for, asked_for):
             before, replay = last.resolved, Replay.of(last.model.path)
     if data.held_out is not None:
@@ -238,7 +238,7 @@ def _with_data(
             n_unseen=n_unseen,
             f=f,
             base=model.base(part, n_threads),
-            errors=learned.optimism * leave_one_out(y, given, each, rows=rows, f=f, R=R, values=values),
+            errors=learned.optimism * loo_errors(y, given, each, rows=rows, f=f, R=R, values=values),
             noise_variance=model.path.noise_variance(model.n_steps),
         )
         return replace(model, error_scale=calibrate(calibration, learned.kernel, learned.scales, n_threads))

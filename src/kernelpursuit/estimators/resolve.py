@@ -17,15 +17,15 @@ from kernelpursuit.learning import (
     DistinctRows,
     Learned,
     LearningSpec,
+    LoopValidation,
     Observations,
     Task,
-    Trial,
     common_scale,
     is_wide,
     learn,
     learn_wide,
     make_plan,
-    suit,
+    search_width,
 )
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import OLS, Nugget, Ridge, as_penalty
@@ -36,17 +36,17 @@ from kernelpursuit.pursuit import LoopSpec, Watch, held_out_rows
 class Resolved:
     """The loop as it will run, and what was learned for it.
 
-    loop       what the loop is told
-    learned    what was learned, where atoms or their places were; else None
-    scales     of the features, where any were learned
-    is_suited  whether width and penalty were tried with the loop as it was set, so that with another largest number of
-               atoms they may be others
+    loop     what the loop is told
+    learned  what was learned, where atoms or their places were; else None
+    scales   of the features, where any were learned
+    width_is_searched  whether width and penalty were tried with the loop as it was set, so that with another largest
+                       number of atoms they may be others
     """
 
     loop: LoopSpec
     learned: Learned | None = None
     scales: np.ndarray | None = None
-    is_suited: bool = False
+    width_is_searched: bool = False
 
     @property
     def kernel(self) -> Any:
@@ -155,8 +155,8 @@ def _learn(
     `by_evidence` says whether scales are those of a Gaussian process; by default they are for numbers whose penalty is
     left open, where atoms are learned too.
     """
-    X, y, atoms, suits = seen.X, seen.standardised, spec.learns_atoms, spec.system is not None
-    rows = DistinctRows(X, y, Distinct.of(X, y, weights), counts=None if suits else seen.each)
+    X, y, atoms, searches_width = seen.X, seen.standardised, spec.learns_atoms, spec.system is not None
+    rows = DistinctRows(X, y, Distinct.of(X, y, weights), counts=None if searches_width else seen.each)
     if not rows.distinct.are_enough(X):
         return None
     kernels, gamma = spec.kernels, None
@@ -177,9 +177,9 @@ def _learn(
             max_atoms=_most_atoms(spec, is_learned=atoms),
             picks_atoms=atoms,
             all_atoms=not spec.stops_by_auto,
-            refine=False if suits else spec.refine,
+            refine=False if searches_width else spec.refine,
             by_evidence=by_evidence,
-            searches_width=suits,
+            searches_width=searches_width,
             n_outputs=y.shape[1],
             has_loss=task.loss is not None,
         )
@@ -209,7 +209,7 @@ def _resolve_system(spec: FitSpec, seen: Observations, watch: Watch, before: Res
         distinct = Distinct.of(seen.X, y, weights)
         rows = seen.X[distinct.first], y[distinct.first], distinct.weights
         loop = replace(loop, penalty=_penalty(spec, learned))
-        trial = Trial(
+        trial = LoopValidation(
             loop,
             lambda kernel: spec.with_trend(KernelAtoms(kernel)),
             rows,
@@ -218,11 +218,11 @@ def _resolve_system(spec: FitSpec, seen: Observations, watch: Watch, before: Res
         )
         start = _first_alpha(spec, loop.penalty, learned, seen)
         kernel, common = common_scale(getattr(loop.dictionary, "kernel", spec.kernels[0]), rows[0], rows[2])
-        suited = suit(learned.kernel, start, (kernel, loop.alpha), trial)
-        scales = common if suited.factor is None else learned.scales * suited.factor
-        loop = replace(loop, dictionary=KernelAtoms(suited.kernel), alpha=suited.alpha)
+        found = search_width(learned.kernel, start, (kernel, loop.alpha), trial)
+        scales = common if found.factor is None else learned.scales * found.factor
+        loop = replace(loop, dictionary=KernelAtoms(found.kernel), alpha=found.alpha)
     loop = replace(loop, dictionary=spec.with_trend(loop.dictionary))
-    return Resolved(loop, scales=scales, is_suited=True)
+    return Resolved(loop, scales=scales, width_is_searched=True)
 
 
 def _learn_for_system(spec: FitSpec, seen: Observations, watch: Watch, weights: np.ndarray | None) -> Learned | None:

@@ -130,13 +130,13 @@ class Picked:
         weights = reweighted(values, self.scores(kernel, rows.Z, task), rows, task, alpha=model.alpha)
         return replace(self, model=model, weights=weights)
 
-    def target(self, kernel: Kernel, rows: Rows, judged: np.ndarray, task: Task) -> Target:
+    def target(self, kernel: Kernel, rows: Rows, is_validation: np.ndarray, task: Task) -> Target:
         """What rows say, around the scores that this model gives them.
 
         Copies of a row are one row here, and go together when it is left out: one that stayed would tell of the other.
         """
         scores = np.zeros_like(rows.y) if task.loss is None else self.scores(kernel, rows.Z, task)
-        return target_around(scores, rows, judged, task)
+        return target_around(scores, rows, is_validation, task)
 
 
 def reweighted(values: np.ndarray, scores: np.ndarray, rows: Rows, task: Task, alpha: float) -> np.ndarray:
@@ -164,14 +164,14 @@ def fitted_scores(values: np.ndarray, rows: Rows, task: Task, alpha: float) -> n
     return reweighted(values, scores, rows, task, alpha=alpha).T @ np.vstack([task.fixed(rows.Z), values])
 
 
-def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task) -> Target:
+def target_around(scores: np.ndarray, rows: Rows, is_validation: np.ndarray, task: Task) -> Target:
     """What rows say around scores; each goes as a whole when it is left out, or one of several that it stands for."""
     trend = rows.Z[:, task.line].T if task.trend else None
     observed = Observed(
         y=rows.y,
         weights=rows.weights,
         loss=task.loss,
-        judged=judged,
+        validation_weights=is_validation,
         intercept=task.intercept,
         counts=rows.units,
         trend=trend,
@@ -218,7 +218,7 @@ def pick(kernel: Kernel, model: Model, rows: Rows, task: Task, spec: PickSpec) -
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)
     places = atoms % n
-    picked = replace(model, centers=rows.Z[places], factors=np.asarray(factors, dtype=np.float64)[atoms // n])
+    picked = replace(model, centers=rows.Z[places], width_factors=np.asarray(factors, dtype=np.float64)[atoms // n])
     fitted = path.weights(k)
     if task.trend:
         # Features that are sums of others on these rows have no weight.

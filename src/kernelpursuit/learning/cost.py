@@ -1,4 +1,4 @@
-"""About how long the parts of a fit take: operations counted, and constants that were measured.
+"""About how long the stages of a fit take: operations counted, and constants that were measured.
 
 The unit is the time of one operation of a matrix product on this machine. Constants are from fits of 442 to 20,000 rows
 with 1 to 26 outputs, by one thread; the estimate is within a factor of two of each of them.
@@ -48,11 +48,11 @@ class Speed:
         return n_fits * 2.0 * n_rows**3 / self.operations
 
     def evidence(self, n_steps: float, n_rows: float, n_features: float) -> float:
-        """Seconds of a search by L-BFGS over the evidence of so many rows."""
+        """Seconds of a minimisation by L-BFGS over the evidence of so many rows."""
         return EVALUATIONS_A_STEP * n_steps * n_rows**2 * (2.0 * n_rows + 20.0 * n_features + 100.0) / self.operations
 
-    def descent(self, n_steps: float, n_rows: float, n_atoms: float, a_value: float) -> float:
-        """Seconds of a search by L-BFGS, with so many operations for every kernel value of a look."""
+    def minimisation(self, n_steps: float, n_rows: float, n_atoms: float, a_value: float) -> float:
+        """Seconds of a minimisation by L-BFGS, with so many operations for every kernel value of an evaluation."""
         return EVALUATIONS_A_STEP * n_steps * n_rows * n_atoms * a_value / self.operations
 
     def all_rows(self, n_steps: float, n_rows: float) -> float:

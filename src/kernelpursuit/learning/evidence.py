@@ -106,7 +106,7 @@ class Evidence:
         """Leave-one-out losses of the posterior mean; infinite where C is singular."""
         found = self._project(K.copy(), alpha)
         if found is None:
-            return Losses(np.full(len(K), np.inf), self.target.judged)
+            return Losses(np.full(len(K), np.inf), self.target.validation_share)
         noise, y = alpha * self._noise, self.target.y
         leverage = 1.0 - noise * found[0].diagonal()
         left = one_minus_leverage(leverage, self.target.counts, at_least=MIN_ONE_MINUS_LEVERAGE)

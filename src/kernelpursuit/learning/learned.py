@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ class Learned:
 
     kernel     with one gamma for each feature
     alpha      the penalty
-    scales     of the standardised features: how fast models vary with each, 0 for one that has no say
+    scales     of the standardised features: how fast models vary with each, 0 for an irrelevant one
     atoms      the atoms, or None where only the scales were asked for
     rows       the training row at which each atom is centred, or was before it moved
     is_validation  marks the validation rows, which no atom was picked from, or None
@@ -71,7 +70,7 @@ def to_original_units(
     if not (np.isfinite(gamma).all() and gamma.any()):
         raise ValueError("X is so large, or varies by so little, that its squares leave the range; scale X first.")
     resolved = kernel.with_gamma(gamma)
-    centers: Any = KernelAtoms(resolved, standard.undo(model.centers), factors=model.factors) if atoms else None
+    centers = KernelAtoms(resolved, standard.undo(model.centers), factors=model.width_factors) if atoms else None
     return Learned(
         resolved, model.alpha, model.scales, atoms=centers, rows=places, is_validation=is_validation, refined=refined
     )

@@ -29,21 +29,21 @@ SINGULAR_VALUE = 1e10
 class Model:
     """Atoms at centres, in standardised features.
 
-    scales   one for each feature, 0 for one that is out; row z and centre c are compared by `(z - c) * scales`
-    alpha    the penalty
-    centers  shape (k, n_features)
-    factors  of gamma, one for each atom
+    scales         one for each feature, 0 for an irrelevant one; `(z - c) * scales` compares row z with centre c
+    alpha          the penalty
+    centers        shape (k, n_features)
+    width_factors  of gamma, one for each atom
     """
 
     scales: np.ndarray
     alpha: float
     centers: np.ndarray
-    factors: np.ndarray
+    width_factors: np.ndarray
 
     def values(self, spec: Spec, Z: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Values of the atoms on rows, shape (k, n_rows)."""
         centers, rows = self.centers * self.scales, Z * self.scales
-        return _native.block(spec, centers, rows, factors=self.factors, n_threads=n_threads)
+        return _native.block(spec, centers, rows, factors=self.width_factors, n_threads=n_threads)
 
 
 class Criterion(Protocol):
@@ -74,30 +74,32 @@ class Minimum:
 
 
 class _Packing:
-    """The model as one vector: log scales, log penalty, and where atoms move, centres and log factors.
+    """The model as one vector: log scales, log penalty, and where atoms move, centres and log width factors.
 
-    Centres are counted in the widths that atoms have at the start, so that a step of one is large for all numbers.
+    Centres are in units of the length scales at the start, so that a step of one is large for all numbers.
     """
 
-    def __init__(self, start: Model, moves: bool, alphas: tuple[float, float]):
+    def __init__(self, start: Model, moves_atoms: bool, alphas: tuple[float, float]):
         self.start = start
-        self.moves = moves
+        self.moves_atoms = moves_atoms
         self.alphas = alphas
         self.used = start.scales > 0
-        self.widths = 1.0 / start.scales[self.used]
-        self.sizes = np.array([len(self.widths), 1, len(start.factors) * len(self.widths), len(start.factors)])
+        self.length_scales = 1.0 / start.scales[self.used]
+        self.sizes = np.array(
+            [len(self.length_scales), 1, len(start.width_factors) * len(self.length_scales), len(start.width_factors)]
+        )
 
     def vector(self) -> np.ndarray:
         """The start."""
         model = self.start
         parts = [np.log(model.scales[self.used]), np.log(np.clip([model.alpha], *self.alphas))]
-        if self.moves:
-            parts += [(model.centers[:, self.used] / self.widths).ravel(), np.log(model.factors)]
+        if self.moves_atoms:
+            parts += [(model.centers[:, self.used] / self.length_scales).ravel(), np.log(model.width_factors)]
         return np.concatenate(parts)
 
     def bounds(self) -> list[tuple[float | None, float | None]]:
         """Least and largest of every number."""
-        limits = [SCALE_LIMITS, self.alphas, None, WIDTH_FACTOR_LIMITS][: 4 if self.moves else 2]
+        limits = [SCALE_LIMITS, self.alphas, None, WIDTH_FACTOR_LIMITS][: 4 if self.moves_atoms else 2]
         logs: list[tuple[float | None, float | None]] = [
             (None, None) if limit is None else (float(np.log(limit[0])), float(np.log(limit[1]))) for limit in limits
         ]
@@ -105,14 +107,14 @@ class _Packing:
 
     def model(self, x: np.ndarray) -> Model:
         """The model that a vector stands for."""
-        log_scales, log_alpha, *rest = np.split(x, np.cumsum(self.sizes[: 3 if self.moves else 1]))
+        log_scales, log_alpha, *rest = np.split(x, np.cumsum(self.sizes[: 3 if self.moves_atoms else 1]))
         scales = np.zeros_like(self.start.scales)
         scales[self.used] = np.exp(log_scales)
         found = replace(self.start, scales=scales, alpha=float(np.exp(log_alpha[0])))
-        if self.moves:
+        if self.moves_atoms:
             centers = self.start.centers.copy()
-            centers[:, self.used] = rest[0].reshape(len(centers), -1) * self.widths
-            found = replace(found, centers=centers, factors=np.exp(rest[1]))
+            centers[:, self.used] = rest[0].reshape(len(centers), -1) * self.length_scales
+            found = replace(found, centers=centers, width_factors=np.exp(rest[1]))
         return found
 
     def negative_log_prior(self, x: np.ndarray, spread: float) -> tuple[float, np.ndarray]:
@@ -120,7 +122,7 @@ class _Packing:
 
         Both are 0 where atoms move: their rows have said what there is to say of scales.
         """
-        if self.moves:
+        if self.moves_atoms:
             return 0.0, np.zeros(self.sizes[0])
         logs = x[: self.sizes[0]]
         away = (logs - logs.mean()) / spread
@@ -131,8 +133,8 @@ class _Packing:
     ) -> np.ndarray:
         """Derivatives by the numbers of the vector, from those by logarithms and by centres in scaled coordinates."""
         parts = [by_scale[self.used], np.array([by_alpha])]
-        if self.moves:
-            parts += [(by_center[:, self.used] * (model.scales[self.used] * self.widths)).ravel(), by_factor]
+        if self.moves_atoms:
+            parts += [(by_center[:, self.used] * (model.scales[self.used] * self.length_scales)).ravel(), by_factor]
         return np.concatenate(parts)
 
 
@@ -173,18 +175,18 @@ def minimise(start: Model, kernel: Spec, Z: np.ndarray, criterion: Criterion, sp
     errors: list[tuple[float, float]] = []
     best = packing.vector()
     # Written over by every evaluation: fresh memory costs as much time as a kernel.
-    room = np.empty((len(start.factors), len(Z)))
+    room = np.empty((len(start.width_factors), len(Z)))
 
     def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal unit, best
         model = packing.model(x)
         rows, centers = Z * model.scales, model.centers * model.scales
-        K = _native.block(kernel, centers, rows, room, factors=model.factors, n_threads=spec.n_threads)
+        K = _native.block(kernel, centers, rows, room, factors=model.width_factors, n_threads=spec.n_threads)
         error, G, by_alpha = criterion.gradient(K, model.alpha)
         if not np.isfinite(error) or (squared and not error > 0):
             return SINGULAR_VALUE, np.zeros_like(x)
         by_center, by_scale, by_factor = _native.pullback(
-            kernel, centers, rows, G, factors=model.factors, n_threads=spec.n_threads
+            kernel, centers, rows, G, factors=model.width_factors, n_threads=spec.n_threads
         )
         gradient = packing.gradient(
             model, by_scale, 0.0 if spec.penalty_is_given else by_alpha, by_center=by_center, by_factor=by_factor

@@ -186,7 +186,7 @@ class Plan:
             size = min(self.scales.n_rows, n)
             k = min(self.scales.n_atoms, max(1, size // self.scales.rows_an_atom))
             a_round = speed.loop(k, size / 2, min(self.scales.n_candidates, size / 2))
-            a_round += speed.descent(self.scales.n_steps, size, k, 6.0 * k + 20.0 * d + 50.0)
+            a_round += speed.minimisation(self.scales.n_steps, size, k, 6.0 * k + 20.0 * d + 50.0)
             start = speed.inverses(LIKELY_STARTS, min(max(n // 2, MIN_START_ROWS), MAX_START_ROWS, n))
             # Another kernel is commonly seen to be no better before it has its round.
             kernels = 0.5 * (self.n_kernels - 1) * a_round
@@ -219,7 +219,7 @@ class Plan:
         parts[ATOMS_STAGE] = speed.loop(k, size, min(self.atoms.n_candidates, size))
         if self.refine is not None:
             size = min(self.refine.sample_for(k), n)
-            a_round = speed.descent(self.refine.n_steps, size, k, 1.0 * k + 20.0 * d + 50.0)
+            a_round = speed.minimisation(self.refine.n_steps, size, k, 1.0 * k + 20.0 * d + 50.0)
             parts[REFINE_STAGE] = LIKELY_REFINE_ROUNDS * (3.0 if wanted.has_loss else 1.0) * a_round
         return {**parts, ALL_ROWS: speed.all_rows(k, n)}
 

@@ -52,13 +52,13 @@ class Process:
     model: Model
 
 
-class _Trial:
+class _SampleEvidence:
     """Some rows, on which processes are compared and tuned."""
 
-    def __init__(self, rows: Rows, task: Task, judged: np.ndarray | None = None):
+    def __init__(self, rows: Rows, task: Task, is_validation: np.ndarray | None = None):
         self.rows, self.task = rows, task
-        judged = np.ones(len(rows)) if judged is None else judged
-        self.evidence = Evidence(target_around(np.zeros_like(rows.y), rows, judged, task))
+        is_validation = np.ones(len(rows)) if is_validation is None else is_validation
+        self.evidence = Evidence(target_around(np.zeros_like(rows.y), rows, is_validation, task))
 
     def error(self, process: Process) -> float:
         """What the evidence comes to, in the unit of a squared target."""
@@ -95,7 +95,7 @@ class _Trial:
         return Process(kernel, replace(model, scales=np.minimum(scales, SCALE_LIMITS[1]), alpha=alpha))
 
     def _at_every_row(self, model: Model) -> Model:
-        return replace(model, centers=self.rows.Z, factors=np.ones(len(self.rows)))
+        return replace(model, centers=self.rows.Z, width_factors=np.ones(len(self.rows)))
 
     def _values(self, process: Process) -> np.ndarray:
         model = self._at_every_row(process.model)
@@ -111,8 +111,8 @@ def learn_process(
     Cost: a few dozen inverses of a matrix with a row for each of up to `plan.n_first` rows, and two dozen factors and
     inverses for up to `plan.n_rows`.
     """
-    few = _Trial(rows.take(slice(plan.n_first)), task)
-    more = few if len(rows) <= plan.n_first else _Trial(rows.take(slice(plan.n_rows)), task)
+    few = _SampleEvidence(rows.take(slice(plan.n_first)), task)
+    more = few if len(rows) <= plan.n_first else _SampleEvidence(rows.take(slice(plan.n_rows)), task)
     with task.watch.within(0.0, KERNELS_TIME_FRACTION):
         found = _tune_each(kernels, starts, few, plan)
     if task.watch.has_ended:
@@ -138,12 +138,12 @@ def learn_process(
     return process.kernel, Scales(model, losses, simple, last=losses, line=line, is_worth_it=is_worth_it)
 
 
-def losses_of_process(kernel: Kernel, model: Model, rows: Rows, judged: np.ndarray, task: Task) -> Losses:
-    """Leave-one-out losses of rows that judge, with an atom at every row."""
-    return _Trial(rows, task, judged).losses(Process(kernel, model))
+def losses_of_process(kernel: Kernel, model: Model, rows: Rows, is_validation: np.ndarray, task: Task) -> Losses:
+    """Leave-one-out losses of validation rows, with an atom at every row."""
+    return _SampleEvidence(rows, task, is_validation).losses(Process(kernel, model))
 
 
-def _best_in_common(kernel: Kernel, start: Model, trial: _Trial) -> Process:
+def _best_in_common(kernel: Kernel, start: Model, trial: _SampleEvidence) -> Process:
     """The best of some processes with one scale for all features: where rows are few, they may tell of no more."""
     used = start.scales > 0
     scales = np.where(used, np.exp(np.log(start.scales[used]).mean()), 0.0)
@@ -155,7 +155,9 @@ def _best_in_common(kernel: Kernel, start: Model, trial: _Trial) -> Process:
     return min(tried, key=trial.error)
 
 
-def _tune_each(kernels: Sequence[Kernel], starts: Sequence[Model], trial: _Trial, plan: EvidencePlan) -> list[Process]:
+def _tune_each(
+    kernels: Sequence[Kernel], starts: Sequence[Model], trial: _SampleEvidence, plan: EvidencePlan
+) -> list[Process]:
     """The first kernel from the best of all starts, and the others from where that one ended."""
     starts = [*starts, *_one_fast_feature(kernels[0], starts[-1], trial)]
     n_runs = len(starts) + len(kernels) - 1
@@ -168,7 +170,7 @@ def _tune_each(kernels: Sequence[Kernel], starts: Sequence[Model], trial: _Trial
     return [first, *(tuned(len(starts) + i, kernel, first.model) for i, kernel in enumerate(kernels[1:]))]
 
 
-def _one_fast_feature(kernel: Kernel, common: Model, trial: _Trial) -> list[Model]:
+def _one_fast_feature(kernel: Kernel, common: Model, trial: _SampleEvidence) -> list[Model]:
     """The best of starts in which one feature is fast, after a few steps: for a product with something of mean zero.
 
     The periodogram along a feature does not show that, and a search from a common width loses both.
@@ -180,7 +182,7 @@ def _one_fast_feature(kernel: Kernel, common: Model, trial: _Trial) -> list[Mode
         or trial.task.watch.has_ended
     ):
         return []
-    trial, tried = _Trial(trial.rows.take(slice(FAST_FEATURE_ROWS)), trial.task), []
+    trial, tried = _SampleEvidence(trial.rows.take(slice(FAST_FEATURE_ROWS)), trial.task), []
     for feature in features:
         scales = common.scales.copy()
         scales[feature] *= FAST_FEATURE_FACTOR
@@ -189,7 +191,12 @@ def _one_fast_feature(kernel: Kernel, common: Model, trial: _Trial) -> list[Mode
 
 
 def _tune_best(
-    found: Sequence[Process], kernels: Sequence[Kernel], common: Model, few: _Trial, more: _Trial, plan: EvidencePlan
+    found: Sequence[Process],
+    kernels: Sequence[Kernel],
+    common: Model,
+    few: _SampleEvidence,
+    more: _SampleEvidence,
+    plan: EvidencePlan,
 ) -> Process:
     """The best on all of the rows of the processes that were found on few, and of finer ones, tuned there."""
     finer = [] if more.task.watch.has_ended else list(_finer(found, kernels, common, more))
@@ -205,7 +212,9 @@ def _tune_best(
     return found[best] if more is few else more.tuned(found[best], plan.n_last_steps)
 
 
-def _finer(found: Sequence[Process], kernels: Sequence[Kernel], common: Model, trial: _Trial) -> Iterator[Process]:
+def _finer(
+    found: Sequence[Process], kernels: Sequence[Kernel], common: Model, trial: _SampleEvidence
+) -> Iterator[Process]:
     """Finer scales than were found, and than a common one.
 
     What varies fast in a small region looks like noise to a search that starts from wide kernels, or from few rows.
@@ -218,10 +227,10 @@ def _finer(found: Sequence[Process], kernels: Sequence[Kernel], common: Model, t
             yield trial.at(kernel, common, factor * common.scales, FIRST_ALPHA)
 
 
-def _corrected(process: Process, trial: _Trial) -> tuple[Process, Losses]:
+def _corrected(process: Process, trial: _SampleEvidence) -> tuple[Process, Losses]:
     """A process and its leave-one-out losses, or one of less noise or finer scales where those are clearly lower.
 
-    Evidence is the judgement of a stationary process. Of a function with jumps, it takes what is left beside them for
+    Evidence assumes a stationary process. Of a function with jumps, it takes what is left beside them for
     noise; the leave-one-out error does not.
     """
     first = least = trial.losses(process)

@@ -17,10 +17,10 @@ from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses
 from kernelpursuit.learning.sample import Rows, effective_size
 
 
-def losses_without_atoms(rows: Rows, judged: np.ndarray, task: Task) -> Losses:
-    """Leave-one-out losses of the constant, and of the line where the task has one, on the rows that are judged."""
+def losses_without_atoms(rows: Rows, is_validation: np.ndarray, task: Task) -> Losses:
+    """Leave-one-out losses of the constant, and of the line where the task has one, on validation rows."""
     scores = fitted_scores(np.zeros((0, len(rows))), rows, task, 0.0)
-    return LeaveOneOut(target_around(scores, rows, judged, task), task.n_threads).without_atoms()
+    return LeaveOneOut(target_around(scores, rows, is_validation, task), task.n_threads).without_atoms()
 
 
 def may_have_a_line(rows: Rows, task: Task) -> bool:
@@ -29,9 +29,9 @@ def may_have_a_line(rows: Rows, task: Task) -> bool:
     return not rows.is_sparse and task.intercept and 0 < len(task.line) <= MAX_TREND_FEATURES_A_ROW * n_rows
 
 
-def losses_of_a_line(rows: Rows, judged: np.ndarray, task: Task) -> Losses | None:
+def losses_of_a_line(rows: Rows, is_validation: np.ndarray, task: Task) -> Losses | None:
     """Leave-one-out losses of a straight line; None where rows are too few for one."""
-    return losses_without_atoms(rows, judged, replace(task, trend=True)) if may_have_a_line(rows, task) else None
+    return losses_without_atoms(rows, is_validation, replace(task, trend=True)) if may_have_a_line(rows, task) else None
 
 
 def predicts_better(learned: Losses, simple: Losses) -> bool:
@@ -49,8 +49,8 @@ def is_worth_its_atoms(
     makes the mean of n losses too small by about 2 / n of it (as in Akaike's criterion); that is made up for up to a
     factor of `MOST_OPTIMISM`, since numbers under a prior are not free.
     """
-    n_judged = 1.0 / float(np.square(simple.shares).sum())
-    factor = min(1 + 2 * n_tuned / n_judged, MAX_OPTIMISM_OF_LOSSES)
+    n_validation = 1.0 / float(np.square(simple.shares).sum())
+    factor = min(1 + 2 * n_tuned / n_validation, MAX_OPTIMISM_OF_LOSSES)
     # Of a wild row, only as much as of the others.
     usual = np.minimum(learned.values, np.quantile(learned.values[learned.shares > 0], USUAL_LOSS_QUANTILE))
     raised = learned.values + (factor - 1) * usual

@@ -21,7 +21,7 @@ from kernelpursuit.learning.constants import (
 from kernelpursuit.learning.gross_errors import gross_errors
 from kernelpursuit.rows import Statistics, slices
 
-# A feature whose values differ by less than this part of their size is constant but for rounding.
+# A feature whose values differ by less than this fraction of their size is constant but for rounding.
 CONSTANT_TOLERANCE = 1e-12
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
 SHUFFLE_STREAM, SCALES_STREAM, REFINE_STREAM = 11, 12, 13
@@ -92,7 +92,7 @@ class Standard:
 
 
 def _shares(weights: np.ndarray) -> np.ndarray:
-    """Shares that sum to one; a row of a very large weight has no more say than some others in what is usual."""
+    """Shares that sum to one; a row of a very large weight counts for no more than some others."""
     usual = usual_weights(weights, MAX_STANDARD_WEIGHT)
     return usual / usual.sum()
 

@@ -163,7 +163,7 @@ def _penalised(task: Task, rows: Rows) -> Task:
 def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan) -> tuple[Kernel, Scales, Task, Starts]:
     """Learn scales from the best starts; beside a straight line where that is of use, or is better by itself.
 
-    Returns the kernel, its scales, the task with the line settled, and the starts.
+    Returns the kernel, its scales, the task with the line resolved, and the starts.
     """
     assert plan.scales is not None
     may_add = task.trend is None and may_have_a_line(rows, task)
@@ -190,9 +190,9 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
 def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan) -> str | None:
     """Why what was learned is no better than the line where there is one, else than a constant; None where it is.
 
-    A line is a fair model, and has the benefit of the doubt; a constant has it only where rows are so few that scales
-    were tuned on all of them. Where scales are many for the rows, they fit what they are judged by, and the start has
-    to be better than a constant.
+    Numbers that were tuned on the validation rows are made up for against a line, and against a constant only where
+    rows are so few that scales were tuned on all of them. Where scales are many for the rows, they fit their validation
+    rows too well, and the start has to be better than a constant.
     """
     simple = "a straight line" if task.trend else "a constant"
     words = f"on validation rows, they are no better than {simple}"
@@ -200,14 +200,14 @@ def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan)
         return words
     if scales.is_worth_it is not None:
         return None if scales.is_worth_it else f"their evidence is no higher than that of {simple}"
-    is_doubted = not task.trend and not scales.is_tuned_on_others and not scales_are_few(starts, rows)
-    if is_doubted and not show_something(starts, rows, task):
+    scales_are_undetermined = not task.trend and not scales.is_cross_validated and not scales_are_few(starts, rows)
+    if scales_are_undetermined and not show_something(starts, rows, task):
         return words
     tunes_all = plan.evidence is not None or len(rows) < EVERY_ROW_BELOW
     n_tuned = scales.n_tuned if task.trend or tunes_all else 0
-    # Where evidence has been heard, and is in doubt, rows have to be clearer.
-    is_in_doubt = plan.evidence is not None and scales.is_tuned_on_others and not task.trend
-    standard_errors = UNCLEAR_EVIDENCE_STANDARD_ERRORS if is_in_doubt else MODEL_STANDARD_ERRORS
+    # Where evidence has not decided, rows have to be clearer.
+    evidence_is_unclear = plan.evidence is not None and scales.is_cross_validated and not task.trend
+    standard_errors = UNCLEAR_EVIDENCE_STANDARD_ERRORS if evidence_is_unclear else MODEL_STANDARD_ERRORS
     return None if is_worth_its_atoms(scales.losses, scales.simple, n_tuned, standard_errors) else words
 
 

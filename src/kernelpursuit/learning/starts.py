@@ -210,8 +210,8 @@ class _Search:
     def with_fast_features(self, start: Start) -> Iterator[np.ndarray]:
         """Scales in which the features along which the errors still vary are as fast as that."""
         frequency = fast_frequencies(self.rows.Z, start.errors * self.rows.weights, used=self.model.scales > 0)
-        for part in FREQUENCY_FRACTIONS if frequency.any() else ():
-            wanted = part * frequency
+        for fraction in FREQUENCY_FRACTIONS if frequency.any() else ():
+            wanted = fraction * frequency
             fast = wanted > MIN_FREQUENCY_RATIO * start.model.scales
             if fast.any():
                 for others in (start.model.scales, self.model.scales, self.model.scales / 3):

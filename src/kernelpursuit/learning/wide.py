@@ -29,7 +29,7 @@ from kernelpursuit.learning.plan import SCALES_STAGE
 from kernelpursuit.learning.sample import Standard
 from kernelpursuit.pursuit import TrainingRows, run_pursuit
 
-STREAM = 14
+RANDOM_STREAM = 14
 
 
 def is_wide(X: Any) -> bool:
@@ -57,7 +57,7 @@ def learn_common_scale(given: DistinctRows, kernel: Kernel, task: Task) -> tuple
     """
     X, y, distinct = given.X, given.y, given.distinct
     standard = Standard.of(X, distinct.weights, distinct.first)
-    shuffled = np.random.default_rng([task.seed, 0, STREAM]).permutation(len(distinct))
+    shuffled = np.random.default_rng([task.seed, 0, RANDOM_STREAM]).permutation(len(distinct))
     numbers = shuffled[: int(np.clip(MAX_WIDE_ENTRIES // X.shape[1], MIN_WIDE_ROWS, MAX_WIDE_ROWS))]
     places = distinct.first[numbers]
     Z, targets, weights = standard.apply(X[places]), y[places], distinct.weights[numbers]

@@ -1,4 +1,4 @@
-"""How wrong predictions are at a row: errors of training rows, each left out, made a scale that depends on the row."""
+"""How wrong predictions are at a row: leave-one-out errors of training rows, made a scale that depends on the row."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Columns:
             Z = (X[:, varying] - center[varying]) / spread[varying]
             log_size = np.log(np.maximum(sizes, 1e-3 * sizes.mean(axis=0))) if sizes.any() else sizes
             log_size = log_size - log_size.mean(axis=0)
-            related = sum(np.abs(log_size.T @ part).max(axis=0) for part in (Z, np.abs(Z) - np.abs(Z).mean(axis=0)))
+            related = sum(np.abs(log_size.T @ values).max(axis=0) for values in (Z, np.abs(Z) - np.abs(Z).mean(axis=0)))
             varying = np.sort(varying[np.argsort(-related, kind="stable")[:MAX_NOISE_FEATURES]])
         taken = X[:, varying]
         return cls(looked_at[varying], center[varying], spread[varying], low=taken.min(axis=0), high=taken.max(axis=0))
@@ -169,12 +169,12 @@ class Calibration:
     noise_variance: np.ndarray
 
 
-def choose_rows(n_rows: int, held_back: np.ndarray | None) -> tuple[np.ndarray, int]:
-    """Numbers of the calibration rows, those that no atom was picked from first, and how many those are."""
-    if held_back is None or not held_back.any():
+def choose_rows(n_rows: int, is_validation: np.ndarray | None) -> tuple[np.ndarray, int]:
+    """Numbers of the calibration rows, validation rows first, which no atom was picked from, and how many those are."""
+    if is_validation is None or not is_validation.any():
         return _evenly(np.arange(n_rows), CALIBRATION_ROWS), min(n_rows, CALIBRATION_ROWS)
-    unseen = _evenly(np.flatnonzero(held_back), CALIBRATION_ROWS)
-    others = _evenly(np.flatnonzero(~held_back), CALIBRATION_ROWS - len(unseen))
+    unseen = _evenly(np.flatnonzero(is_validation), CALIBRATION_ROWS)
+    others = _evenly(np.flatnonzero(~is_validation), CALIBRATION_ROWS - len(unseen))
     return np.concatenate([unseen, others]), len(unseen)
 
 
@@ -182,7 +182,7 @@ def _evenly(numbers: np.ndarray, at_most: int) -> np.ndarray:
     return numbers[np.linspace(0, len(numbers) - 1, min(at_most, len(numbers))).astype(np.intp)]
 
 
-def leave_one_out(
+def loo_errors(
     y: np.ndarray,
     weights: np.ndarray,
     counts: np.ndarray,
@@ -191,7 +191,7 @@ def leave_one_out(
     R: np.ndarray,
     values: np.ndarray,
 ) -> np.ndarray:
-    """Errors of some training rows when one observation of each is left out, shape (n_rows, n_targets).
+    """Leave-one-out errors of some training rows, one observation of each left out, shape (n_rows, n_targets).
 
     With W for the weight of an observation, the error is `(y - f) / (1 - W phi' (R'R)^-1 phi)`. Where nothing is
     left of it, the distance to the mean of all targets stands for it.
@@ -264,7 +264,7 @@ def _raised(scores: np.ndarray, n_unseen: int) -> np.ndarray:
     if not len(others) or not unseen.any() or not others.any():
         return scores
     larger = max(float(np.log(unseen.mean() / others.mean())), 0.0)
-    variance = sum(float(part.var()) / float(part.mean()) ** 2 / len(part) for part in (unseen, others))
+    variance = sum(float(some.var()) / float(some.mean()) ** 2 / len(some) for some in (unseen, others))
     return np.concatenate([unseen, others * np.exp(larger**3 / max(larger**2 + variance, 1e-300))])
 
 
