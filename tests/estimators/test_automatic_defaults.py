@@ -20,7 +20,7 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.dictionary import Constant, KernelAtoms
 from kernelpursuit.estimators import resolve
 from kernelpursuit.kernels import RBF, Matern32, Matern52
-from kernelpursuit.learning import choose_kernel, make_plan, plan
+from kernelpursuit.learning import LearningSpec, choose_kernel, make_plan, plan
 from kernelpursuit.losses import Huber, Loss, Quantile
 from kernelpursuit.pursuit import held_out_rows
 from kernelpursuit.stopping import Loo, Max, Validation
@@ -160,7 +160,7 @@ class TestWhatIsFitted:
         monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others, **named: model)
         few = type(regressor(kernel="auto", penalty="ridge").fit(*some).model_.kept.kernel)
         assert few is (chosen if chosen is not Matern32 else RBF), "so few rows choose between two"
-        monkeypatch.setattr(plan, "CHOICES_FROM", 0)
+        monkeypatch.setattr(plan, "THREE_KERNELS_FROM", 0)
         assert type(regressor(kernel="auto", penalty="ridge").fit(*some).model_.kept.kernel) is chosen
 
     def test_auto_chooses_one_of_three_kernels(self, some):
@@ -223,18 +223,21 @@ class TestWhatIsFitted:
         assert (model._state.resolved.learned.atoms is not None) == (penalty == "ridge")
         assert model.n_atoms_ < (20 if penalty == "ridge" else 1)
 
-    def test_rows_that_judge_are_no_centres(self):
+    def test_validation_rows_are_no_centres(self):
         X, y = make_friedman1(600, noise=1.0, random_state=0)
         model = KernelPursuitRegressor(kernel="rbf", max_atoms=20, penalty="ridge", random_state=0).fit(X, y)
-        held_back = model._state.resolved.learned.held_back
-        assert held_back.sum() == 120
-        assert not held_back[model.center_indices_].any()
+        is_validation = model._state.resolved.learned.is_validation
+        assert is_validation.sum() == 120
+        assert not is_validation[model.center_indices_].any()
 
     def test_as_many_candidates_as_are_asked_for(self):
-        assert make_plan(3000, 2, 1, max_atoms=1200, picks_atoms=True, refine=False).atoms.n_candidates == 2400
-        assert make_plan(9000, 2, 1, max_atoms=3000, picks_atoms=True, refine=False).atoms.n_rows == 6000
+        assert (
+            make_plan(LearningSpec(3000, 2, 1, max_atoms=1200, picks_atoms=True, refine=False)).atoms.n_candidates
+            == 2400
+        )
+        assert make_plan(LearningSpec(9000, 2, 1, max_atoms=3000, picks_atoms=True, refine=False)).atoms.n_rows == 6000
 
-    def test_rows_that_judge_are_centres_where_nearly_all_rows_are_asked_for(self):
+    def test_validation_rows_are_centres_where_nearly_all_rows_are_asked_for(self):
         X, y = make_friedman1(600, noise=1.0, random_state=0)
         settings = {"kernel": "rbf", "max_atoms": 490, "stop": "max", "penalty": "ridge", "random_state": 0}
         model = KernelPursuitRegressor(**settings).fit(X, y)

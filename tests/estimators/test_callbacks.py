@@ -20,11 +20,11 @@ STAGES = ["scales, round 1 of 2", "scales, round 2 of 2", "kernel 2 of 3", "widt
 def _short(monkeypatch):
     monkeypatch.setattr(plan.ScalesPlan, "__init__", short(plan.ScalesPlan, n_atoms=8, n_steps=3, n_rounds=2))
     monkeypatch.setattr(plan.RefinePlan, "__init__", short(plan.RefinePlan, n_steps=2, n_rounds=2))
-    monkeypatch.setattr(plan, "CHOICES_FROM", 100)
+    monkeypatch.setattr(plan, "THREE_KERNELS_FROM", 100)
     # So few rows would all be atoms, and other kernels be out before they have a round.
     for module in (stages, choose_kernel):
         monkeypatch.setattr(module, "EVERY_ROW_BELOW", 0)
-    monkeypatch.setattr(choose_kernel, "DOUBTED_BELOW", 0)
+    monkeypatch.setattr(choose_kernel, "CROSS_VALIDATED_BELOW", 0)
     monkeypatch.setattr(choose_kernel, "start_of_another", lambda kernel, model, *others, **named: model)
 
 

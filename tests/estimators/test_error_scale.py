@@ -7,8 +7,9 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.kernels import RBF
-from kernelpursuit.model.calibration import choose_rows, leave_one_out, quantiles
-from kernelpursuit.model.landmarks import NEAR, Landmarks
+from kernelpursuit.model.calibration import choose_rows, loo_errors, quantiles
+from kernelpursuit.model.constants import NEAR_QUANTILE
+from kernelpursuit.model.landmarks import Landmarks
 from kernelpursuit.model.noise import fit_log_scale
 
 
@@ -87,7 +88,7 @@ class TestLandmarks:
         k = kernel(np.vstack([P, fresh]), P)[len(P) :]
         wanted = 1 - np.einsum("ij,ij->i", k, np.linalg.solve(K, k.T).T)
         np.testing.assert_allclose(found.unexplained(found.values(fresh, 1)), wanted, atol=1e-6)
-        assert np.mean(v <= found.near) == pytest.approx(NEAR, abs=0.01)
+        assert np.mean(v <= found.near) == pytest.approx(NEAR_QUANTILE, abs=0.01)
 
     def test_far_in_holes_and_outside(self, rng):
         X, _ = with_hole(np.sin, rng)
@@ -114,14 +115,14 @@ class TestErrors:
             return np.linalg.solve(columns.T * w @ columns + L, columns.T * w @ y)
 
         R = np.linalg.cholesky(columns.T * weights @ columns + L).T
-        errors = leave_one_out(y, weights, counts, np.arange(12), columns @ fit(weights), R, columns.T)
+        errors = loo_errors(y, weights, counts, np.arange(12), columns @ fit(weights), R, columns.T)
         for i in range(12):
             without = weights - np.where(np.arange(12) == i, weights / counts, 0.0)
             np.testing.assert_allclose(errors[i], y[i] - columns[i] @ fit(without), rtol=1e-9)
 
     def test_of_a_row_that_is_interpolated(self):
         y = np.array([[1.0], [3.0]])
-        errors = leave_one_out(y, np.ones(2), np.ones(2), np.arange(2), y, np.eye(2), np.eye(2))
+        errors = loo_errors(y, np.ones(2), np.ones(2), np.arange(2), y, np.eye(2), np.eye(2))
         np.testing.assert_allclose(errors, [[-1.0], [1.0]])
 
     def test_rows_that_no_atom_was_picked_from_come_first(self):

@@ -104,16 +104,16 @@ class TestQuantiles:
         with pytest.raises(ValueError, match="not on the path"):
             path.half_width(2, 0.9)
 
-    def test_where_atoms_were_refined_only_rows_held_back_count(self, some):
+    def test_where_atoms_were_refined_only_validation_rows_count(self, some):
         X, y = some
         settings = {"kernel": "rbf", "max_atoms": 6, "stop": "max", "random_state": 0}
-        assert KernelPursuitRegressor(**settings).fit(X, y)._state.resolved.learned.held_back is None
+        assert KernelPursuitRegressor(**settings).fit(X, y)._state.resolved.learned.is_validation is None
         model = KernelPursuitRegressor(refine=True, **settings).fit(X, y)
-        held_back = model._state.resolved.learned.held_back
-        assert held_back.sum() == int(0.2 * len(X))
-        assert not held_back[model.center_indices_].any()
+        is_validation = model._state.resolved.learned.is_validation
+        assert is_validation.sum() == int(0.2 * len(X))
+        assert not is_validation[model.center_indices_].any()
         k = model.n_atoms_
-        errors = left_out(model, X, y[:, None], np.ones(len(X)), k, model.alpha_)[held_back, 0]
+        errors = left_out(model, X, y[:, None], np.ones(len(X)), k, model.alpha_)[is_validation, 0]
         for level in (0.25, 0.5, 0.75, 0.9):
             np.testing.assert_allclose(model.path_.half_width(k, level), [conformal(errors, level)], rtol=1e-4)
 

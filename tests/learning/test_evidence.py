@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from kernelpursuit.learning.evidence import MOST_ROUNDING, Evidence
+from kernelpursuit.learning.constants import MAX_ROUNDING_NOISE
+from kernelpursuit.learning.evidence import Evidence
 from kernelpursuit.learning.leave_one_out import Observed, Target
 
 N = 24
@@ -143,7 +144,7 @@ def test_a_singular_matrix_is_an_infinite_error():
 def test_targets_in_steps_have_noise(unit):
     rng = np.random.default_rng(0)
     labels = unit * np.where(rng.random(200) < 0.4, 1.0, -1.0)
-    assert Evidence(target(labels)).least_noise == MOST_ROUNDING
+    assert Evidence(target(labels)).least_noise == MAX_ROUNDING_NOISE
     rounded = unit * np.round(rng.normal(size=200), 1)
     assert Evidence(target(rounded)).least_noise == pytest.approx(0.1 * 0.01 / 12, rel=0.3)
     assert Evidence(target(unit * rng.normal(size=200))).least_noise == 1e-6

@@ -10,8 +10,9 @@ from scipy.optimize import OptimizeResult
 
 from kernelpursuit.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 from kernelpursuit.learning import model as model_module
+from kernelpursuit.learning.constants import ALPHA_LIMITS, PRIOR_SPREAD, SCALE_LIMITS
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, Observed, Target
-from kernelpursuit.learning.model import SPREAD_OF_SCALES, Model, descend
+from kernelpursuit.learning.model import MinimiseSpec, Model, minimise
 from kernelpursuit.losses import Huber, Logistic, Softmax
 from kernelpursuit.pursuit import Objective
 
@@ -27,10 +28,10 @@ intercepts = pytest.mark.parametrize("intercept", [True, False], ids=["constant"
 all_weights = pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 
 
-def target(y, weights, intercept, judged=None, loss=None, scores=None):
-    judged = np.ones(y.shape[1]) if judged is None else judged
+def target(y, weights, intercept, validation_weights=None, loss=None, scores=None):
+    validation_weights = np.ones(y.shape[1]) if validation_weights is None else validation_weights
     scores = np.zeros_like(y) if scores is None else scores
-    return Target(Observed(y, weights, loss, judged, intercept), scores)
+    return Target(Observed(y, weights, loss, validation_weights, intercept), scores)
 
 
 def left_out_errors(K, y, alpha, weights, intercept):
@@ -79,11 +80,15 @@ class TestSquaredLoss:
 
     @intercepts
     @all_weights
-    def test_only_rows_that_are_judged_count(self, rng, intercept, weights):
-        K, y, judged = rng.normal(size=(K_ATOMS, N)), rng.normal(size=(2, N)), rng.integers(0, 3, N).astype(float)
+    def test_only_validation_rows_count(self, rng, intercept, weights):
+        K, y, validation_weights = (
+            rng.normal(size=(K_ATOMS, N)),
+            rng.normal(size=(2, N)),
+            rng.integers(0, 3, N).astype(float),
+        )
         each = left_out_errors(K, y, 0.3, weights, intercept).mean(axis=0)
-        found = LeaveOneOut(target(y, weights, intercept, judged)).losses(K, 0.3).mean
-        assert found == pytest.approx(np.average(each, weights=judged * weights), rel=1e-10)
+        found = LeaveOneOut(target(y, weights, intercept, validation_weights)).losses(K, 0.3).mean
+        assert found == pytest.approx(np.average(each, weights=validation_weights * weights), rel=1e-10)
 
     def test_a_row_that_no_other_says_anything_of_has_a_finite_error(self):
         K = np.eye(1, N)
@@ -136,8 +141,8 @@ class TestAllLosses:
     def test_gradient_is_that_of_the_error(self, rng, loss, intercept, weights):
         K, alpha = rng.normal(size=(K_ATOMS, N)), 0.4
         y, scores = some_targets(loss, rng)
-        judged = np.where(np.arange(N) < 4, 0.0, 1.0)
-        objective = LeaveOneOut(target(y, weights, intercept, judged, loss, scores))
+        validation_weights = np.where(np.arange(N) < 4, 0.0, 1.0)
+        objective = LeaveOneOut(target(y, weights, intercept, validation_weights, loss, scores))
         error, G, by_alpha = objective.gradient(K.copy(), alpha)
         assert error == pytest.approx(objective.losses(K, alpha).mean, rel=1e-12)
         wanted, h = np.empty_like(K), 1e-5
@@ -157,7 +162,7 @@ class TestAllLosses:
         for loss in (Logistic(), Softmax(), Huber(delta=0.7)):
             K, alpha = rng.normal(size=(K_ATOMS, N)), 0.4
             y, scores = some_targets(loss, rng)
-            judged = np.where(np.arange(N) % 3 == 0, 0.0, 1.0)
+            validation_weights = np.where(np.arange(N) % 3 == 0, 0.0, 1.0)
             square = Objective(loss, y, weights)
             metric = square.working_weights(scores)
             z = scores - square.gradient(scores) / (2 * metric)
@@ -166,13 +171,13 @@ class TestAllLosses:
             f = (fit.columns(atoms) @ fit.fit(atoms)).T
             h = fit.hat(atoms).diagonal() / np.maximum(weights, 1.0)
             without = f - (z - f) * h / (1 - h)
-            wanted = np.average(loss.value(y, without), weights=judged * weights)
-            found = LeaveOneOut(target(y, weights, intercept, judged, loss, scores)).losses(K, alpha).mean
+            wanted = np.average(loss.value(y, without), weights=validation_weights * weights)
+            found = LeaveOneOut(target(y, weights, intercept, validation_weights, loss, scores)).losses(K, alpha).mean
             assert found == pytest.approx(wanted, rel=1e-10)
 
 
 def chain(kernel, start, Z, objective, moves, monkeypatch):
-    """The function that `descend` hands to its search, and where it starts."""
+    """The function that `minimise` hands to L-BFGS, and where it starts."""
     seen = {}
 
     def caught(function, x, **options):
@@ -180,7 +185,7 @@ def chain(kernel, start, Z, objective, moves, monkeypatch):
         return OptimizeResult(x=x, fun=function(x)[0], nfev=1)
 
     monkeypatch.setattr(model_module, "minimize", caught)
-    descend(start, kernel.spec, Z, objective, steps=3, moves=moves, n_threads=1)
+    minimise(start, kernel.spec, Z, objective, spec=MinimiseSpec(3, moves_atoms=moves, n_threads=1))
     return seen
 
 
@@ -194,7 +199,7 @@ def sample(rng):
         scales=np.array([0.6, 0.4, 0.0, 0.2]),
         alpha=0.05,
         centers=rng.normal(size=(5, 4)) * [1, 1, 0, 1],
-        factors=np.array([1.0, 0.5, 1.0, 2.0, 1.3]),
+        width_factors=np.array([1.0, 0.5, 1.0, 2.0, 1.3]),
     )
     weights = np.where(np.arange(40) % 4 == 0, 2.0, 1.0)
     return Z, start, LeaveOneOut(target(y, weights, True, (np.arange(40) > 15).astype(float)))
@@ -211,9 +216,9 @@ class TestDescent:
         value, slope = function(x)
         K = start.values(kernel.spec, Z)
         logs = np.log(start.scales[start.scales > 0])
-        prior = 0.0 if moves else np.square((logs - logs.mean()) / SPREAD_OF_SCALES).sum()
-        n_judged = 1 / np.square(objective.target.judged).sum()
-        assert value == pytest.approx(np.log(objective.losses(K, start.alpha).mean) + prior / n_judged, rel=1e-12)
+        prior = 0.0 if moves else np.square((logs - logs.mean()) / PRIOR_SPREAD).sum()
+        n_validation = 1 / np.square(objective.target.validation_share).sum()
+        assert value == pytest.approx(np.log(objective.losses(K, start.alpha).mean) + prior / n_validation, rel=1e-12)
         wanted, h = np.empty_like(x), 1e-6
         for i in range(len(x)):
             step = np.zeros_like(x)
@@ -227,7 +232,7 @@ class TestDescent:
         Z, start, objective = sample
         # Of unlike scales the prior would have its say beside the error; here they start alike.
         start = replace(start, scales=np.where(start.scales > 0, 0.5, 0.0))
-        found = descend(start, kernel.spec, Z, objective, steps=8, moves=moves, n_threads=1)
+        found = minimise(start, kernel.spec, Z, objective, spec=MinimiseSpec(8, moves_atoms=moves, n_threads=1))
         model = found.model
         before = objective.losses(start.values(kernel.spec, Z), start.alpha).mean
         assert found.error < before
@@ -235,16 +240,19 @@ class TestDescent:
         assert model.scales[2] == 0
         assert (model.scales[[0, 1, 3]] > 0).all()
         assert model.alpha > 0
-        assert (model.factors > 0).all()
+        assert (model.width_factors > 0).all()
         np.testing.assert_array_equal(model.centers[:, 2], start.centers[:, 2])
         assert (model.centers == start.centers).all() == (not moves)
-        assert (model.factors == start.factors).all() == (not moves)
+        assert (model.width_factors == start.width_factors).all() == (not moves)
 
     def test_start_stays_as_it_is_and_the_search_repeats_itself(self, sample):
         Z, start, objective = sample
-        before = [np.array(part) for part in (start.scales, start.centers, start.factors, Z)]
-        one, other = (descend(start, RBF().spec, Z, objective, steps=5, moves=True, n_threads=1) for _ in range(2))
-        for part, copy in zip((start.scales, start.centers, start.factors, Z), before):
+        before = [np.array(part) for part in (start.scales, start.centers, start.width_factors, Z)]
+        one, other = (
+            minimise(start, RBF().spec, Z, objective, spec=MinimiseSpec(5, moves_atoms=True, n_threads=1))
+            for _ in range(2)
+        )
+        for part, copy in zip((start.scales, start.centers, start.width_factors, Z), before):
             np.testing.assert_array_equal(part, copy)
         np.testing.assert_array_equal(one.model.centers, other.model.centers)
         np.testing.assert_array_equal(one.model.scales, other.model.scales)
@@ -256,19 +264,19 @@ class TestDescent:
         found = []
         for unit in (1.0, 2.0**-30, 2.0**30):
             scaled = LeaveOneOut(target(unit * y, objective.target.weights, True))
-            found.append(descend(start, RBF().spec, Z, scaled, steps=5, moves=True, n_threads=1))
+            found.append(minimise(start, RBF().spec, Z, scaled, spec=MinimiseSpec(5, moves_atoms=True, n_threads=1)))
         for other, unit in zip(found[1:], (2.0**-30, 2.0**30)):
             np.testing.assert_allclose(other.model.scales, found[0].model.scales, rtol=1e-6)
             assert other.error == pytest.approx(found[0].error * unit**2, rel=1e-6)
 
     def test_a_start_outside_of_the_limits_is_brought_inside(self, sample):
         Z, start, objective = sample
-        far = Model(start.scales * [1e6, 1e-6, 1, 1], 1e-9, start.centers, start.factors)
-        found = descend(far, RBF().spec, Z, objective, steps=3, moves=False, n_threads=1).model
+        far = Model(start.scales * [1e6, 1e-6, 1, 1], 1e-9, start.centers, start.width_factors)
+        found = minimise(far, RBF().spec, Z, objective, spec=MinimiseSpec(3, moves_atoms=False, n_threads=1)).model
         used = found.scales[[0, 1, 3]]
-        assert (used >= model_module.SCALES[0] * (1 - 1e-12)).all()
-        assert (used <= model_module.SCALES[1] * (1 + 1e-12)).all()
-        assert model_module.ALPHAS[0] * (1 - 1e-12) <= found.alpha <= model_module.ALPHAS[1]
+        assert (used >= SCALE_LIMITS[0] * (1 - 1e-12)).all()
+        assert (used <= SCALE_LIMITS[1] * (1 + 1e-12)).all()
+        assert ALPHA_LIMITS[0] * (1 - 1e-12) <= found.alpha <= ALPHA_LIMITS[1]
 
 
 class TestLosses:
@@ -285,7 +293,7 @@ class TestLosses:
         before[3], after[3] = 400.0, 1.0
         assert not Losses(after, shares).are_clearly_below(Losses(before, shares), 0.01)
 
-    def test_rows_that_are_not_judged_do_not_count(self):
+    def test_other_than_validation_rows_do_not_count(self):
         shares = np.r_[np.full(50, 0.02), np.zeros(50)]
         before, after = np.ones(100), np.r_[np.full(50, 0.9), np.full(50, 77.0)]
         assert Losses(after, shares).mean == pytest.approx(0.9)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernelpursuit.kernels import Matern52
-from kernelpursuit.learning.atoms import EnoughFor, Task, _without_lone_rows, pick
+from kernelpursuit.learning.atoms import EnoughFor, PickSpec, Task, _without_lone_rows, pick
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.sample import Rows
 
@@ -28,7 +28,7 @@ def test_atoms_are_picked_all_the_same():
     rows = Rows(Z, y[None], np.ones(120))
     task = Task(None, False, True, 0, 1, None, trend=True, line=np.arange(3))
     model = Model(np.array([0.7, 0.2, 0.1]), 1e-3, np.zeros((0, 3)), np.zeros(0))
-    picked = pick(Matern52(), model, rows, task, max_atoms=60, n_candidates=120, rule=EnoughFor(patience=20))
+    picked = pick(Matern52(), model, rows, task, spec=PickSpec(60, 120, rule=EnoughFor(patience=20)))
     assert len(picked.rows) > 4
     assert len(picked.weights) == 1 + 3 + len(picked.rows)
     assert picked.weights[3] == 0.0

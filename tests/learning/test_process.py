@@ -129,7 +129,7 @@ class TestWhatIsFound:
         x = rng.permutation((np.arange(200) + rng.random(200)) / 200)
         y = (x > 0.4) + 0.049 * rng.normal(size=200)
         corrected = regressor().fit(x[:, None], y)
-        monkeypatch.setattr(process, "CORRECTIONS", ())
+        monkeypatch.setattr(process, "SCALE_AND_NOISE_FACTORS", ())
         as_it_was = regressor().fit(x[:, None], y)
         new = np.linspace(0.001, 0.999, 1000)
         errors = [np.mean(np.square(one.predict(new[:, None]) - (new > 0.4))) for one in (corrected, as_it_was)]
@@ -211,7 +211,7 @@ class TestRule:
 
     @pytest.mark.parametrize(("n_rows", "refine"), list(itertools.product([59, 60], ["auto", False, True])))
     def test_which_rows_are_few(self, n_rows, refine, monkeypatch):
-        monkeypatch.setattr(plan, "REFINED_FROM", 60)
+        monkeypatch.setattr(plan, "REFINE_FROM", 60)
         model = regressor(max_atoms=5, refine=refine).fit(*wave(n_rows))
         assert model.penalty_ == ("rkhs" if n_rows < 60 and refine is not True else "ridge")
 

@@ -1,4 +1,4 @@
-"""Atoms moved to where they serve best: better with few of them, and never worse on rows that are held back."""
+"""Atoms moved to where they serve best: better with few of them, and never worse on validation rows."""
 
 from dataclasses import replace
 
@@ -11,9 +11,9 @@ from kernelpursuit.kernels import RBF, Matern52
 from kernelpursuit.learning import Task
 from kernelpursuit.learning import plan as plan_module
 from kernelpursuit.learning import refine as refine_module
-from kernelpursuit.learning.atoms import pick
-from kernelpursuit.learning.plan import RefinePlan, make_plan
-from kernelpursuit.learning.refine import Judge, refine
+from kernelpursuit.learning.atoms import PickSpec, pick
+from kernelpursuit.learning.plan import LearningSpec, RefinePlan, make_plan
+from kernelpursuit.learning.refine import Validator, refine
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.learning.scales import first_model
 from kernelpursuit.losses import Logistic, Softmax
@@ -62,12 +62,12 @@ class TestWithFewAtoms:
 
     @pytest.mark.usefixtures("short_plan")
     def test_auto_refines_many_rows(self, monkeypatch):
-        monkeypatch.setattr(plan_module, "REFINED_FROM", 1000)
+        monkeypatch.setattr(plan_module, "REFINE_FROM", 1000)
         X, y = smooth(1000, 0)
         model = KernelPursuitRegressor(kernel="rbf", max_atoms=8, random_state=0).fit(X, y)
         assert not np.isclose(model.centers_, X[model.center_indices_], rtol=1e-12, atol=1e-12).all(axis=1).any()
         for part in (model, model.at(2)):
-            assert not model._state.resolved.learned.held_back[part.center_indices_].any()
+            assert not model._state.resolved.learned.is_validation[part.center_indices_].any()
 
     def test_auto_does_not_refine_few_rows(self, some):
         X, y = some
@@ -102,7 +102,7 @@ class TestWithFewAtoms:
         assert model.predict(X).mean() == pytest.approx(y.mean(), rel=1e-6)
         assert model.score(X, y) > (0.5 if gamma == "scale" else -1e-9)
 
-    def test_a_feature_that_is_given_no_say_has_none(self, some):
+    def test_a_feature_of_scale_zero_is_irrelevant(self, some):
         X, y = some
         model = plain_regressor(gamma=[0.3, 0.0, 0.5], max_atoms=6, refine=True, random_state=0).fit(X, y)
         np.testing.assert_array_equal(model.predict(X * [1, 0, 1]), model.predict(X))
@@ -121,58 +121,61 @@ def picked_on(kernel, loss, n=300, n_atoms=8, weights=None):
     else:
         targets = y[None] if loss is None else np.where(y > 0, 1.0, -1.0)[None]
     rows = Rows(X / X.std(axis=0), targets, np.ones(n) if weights is None else weights)
-    held_back, rest = rows.take(slice(60)), rows.take(slice(60, None))
+    validation, rest = rows.take(slice(60)), rows.take(slice(60, None))
     model = replace(first_model(rows.Z), alpha=1e-3)
-    picked = pick(kernel, model, rest, task(loss), max_atoms=n_atoms, n_candidates=200)
-    return picked, rest, Judge(kernel, held_back, task(loss))
+    picked = pick(kernel, model, rest, task(loss), spec=PickSpec(n_atoms, 200))
+    return picked, rest, Validator(kernel, validation, task(loss))
 
 
-class TestJudged:
+class TestValidation:
     @pytest.mark.parametrize("loss", [None, Logistic(), Softmax()], ids=["squared", "logistic", "softmax"])
     @pytest.mark.parametrize("kernel", [RBF(), Matern52()], ids=["rbf", "matern52"])
-    def test_rows_held_back_never_lose(self, kernel, loss):
-        picked, rest, judge = picked_on(kernel, loss)
+    def test_validation_rows_never_lose(self, kernel, loss):
+        picked, rest, validator = picked_on(kernel, loss)
         plan = RefinePlan(n_rows=len(rest), n_steps=5, n_rounds=3)
-        moved = refine(kernel, picked, rest, judge, plan, np.random.default_rng(0))
-        assert judge.losses(moved, rest).mean <= judge.losses(picked, rest).mean * (1 + 1e-9)
+        moved = refine(kernel, picked, rest, validator, plan, np.random.default_rng(0))
+        assert validator.losses(moved, rest).mean <= validator.losses(picked, rest).mean * (1 + 1e-9)
         assert moved.model.centers.shape == picked.model.centers.shape
         np.testing.assert_array_equal(moved.rows, picked.rows)
 
     @pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=["logistic", "softmax"])
     def test_weights_follow_a_move(self, loss):
-        """A model is judged with weights that fit it, and not with those that fitted where atoms were before."""
-        picked, rest, judge = picked_on(RBF(), loss, n=1000)
+        """A model is validated with weights that fit it, and not with those that fitted where atoms were before."""
+        picked, rest, validator = picked_on(RBF(), loss, n=1000)
         elsewhere = replace(picked.model, centers=picked.model.centers + 0.3)
-        before, stale = judge.losses(picked, rest).mean, judge.losses(replace(picked, model=elsewhere), rest).mean
-        after = judge.losses(picked.moved(RBF(), elsewhere, rest, judge.task), rest).mean
+        before, stale = (
+            validator.losses(picked, rest).mean,
+            validator.losses(replace(picked, model=elsewhere), rest).mean,
+        )
+        after = validator.losses(picked.moved(RBF(), elsewhere, rest, validator.task), rest).mean
         assert after < 1.2 * before < stale
 
     def test_a_move_that_makes_them_lose_is_undone(self, monkeypatch):
-        picked, rest, judge = picked_on(RBF(), None)
+        picked, rest, validator = picked_on(RBF(), None)
 
         def astray(start, *others, **options):
-            found = descend(start, *others, **options)
+            found = minimise(start, *others, **options)
             return replace(found, model=replace(found.model, centers=found.model.centers + 50.0))
 
-        descend = refine_module.descend
-        monkeypatch.setattr(refine_module, "descend", astray)
-        moved = refine(RBF(), picked, rest, judge, RefinePlan(n_steps=2), np.random.default_rng(0))
+        minimise = refine_module.minimise
+        monkeypatch.setattr(refine_module, "minimise", astray)
+        moved = refine(RBF(), picked, rest, validator, RefinePlan(n_steps=2), np.random.default_rng(0))
         assert moved is picked
 
-    def test_judged_by_rows_held_back_alone(self):
-        picked, rest, judge = picked_on(RBF(), None)
-        before = judge.losses(picked, rest).mean
+    def test_only_validation_rows_count(self):
+        picked, rest, validator = picked_on(RBF(), None)
+        before = validator.losses(picked, rest).mean
         spoiled = Rows(rest.Z, rest.y, np.full(len(rest), 1e-12))
-        assert judge.losses(picked, spoiled).mean != pytest.approx(before)
-        held_back = judge.held_back
-        scaled = Judge(RBF(), Rows(held_back.Z, held_back.y, 0.5 * held_back.weights), task())
+        assert validator.losses(picked, spoiled).mean != pytest.approx(before)
+        validation = validator.validation
+        scaled = Validator(RBF(), Rows(validation.Z, validation.y, 0.5 * validation.weights), task())
         assert scaled.losses(picked, rest).mean == pytest.approx(before, rel=0.1)
 
     def test_weights_of_rows(self):
         weights = np.random.default_rng(2).integers(1, 4, 300).astype(float)
-        picked, rest, judge = picked_on(RBF(), None, weights=weights)
-        moved = refine(RBF(), picked, rest, judge, RefinePlan(n_steps=4), np.random.default_rng(0))
-        assert judge.losses(moved, rest).mean <= judge.losses(picked, rest).mean * (1 + 1e-9)
+        picked, rest, validator = picked_on(RBF(), None, weights=weights)
+        moved = refine(RBF(), picked, rest, validator, RefinePlan(n_steps=4), np.random.default_rng(0))
+        assert validator.losses(moved, rest).mean <= validator.losses(picked, rest).mean * (1 + 1e-9)
 
     def test_picked_scores_are_those_of_the_loop(self):
         """Weights that the loop found, on atoms in standardised features, fit what they were picked for."""
@@ -185,8 +188,8 @@ class TestJudged:
     def test_atoms_in_several_widths(self):
         _, rest, _ = picked_on(RBF(), None)
         model = first_model(rest.Z)
-        found = pick(RBF(), model, rest, task(), max_atoms=12, n_candidates=50, factors=(1.0, 0.25, 4.0))
-        assert set(found.model.factors) <= {1.0, 0.25, 4.0}
+        found = pick(RBF(), model, rest, task(), spec=PickSpec(12, 50, width_factors=(1.0, 0.25, 4.0)))
+        assert set(found.model.width_factors) <= {1.0, 0.25, 4.0}
         assert (found.rows < 50).all()
         np.testing.assert_array_equal(found.model.centers, rest.Z[found.rows])
 
@@ -195,25 +198,25 @@ class TestPlan:
     def test_refines_where_it_is_told_to_or_rows_are_many(self):
         for n, refined, wanted in (
             (100, "auto", False),
-            (plan_module.REFINED_FROM, "auto", True),
+            (plan_module.REFINE_FROM, "auto", True),
             (100, True, True),
             (5000, False, False),
         ):
-            plan = make_plan(n, 3, 1, max_atoms=50, picks_atoms=True, refine=refined)
+            plan = make_plan(LearningSpec(n, 3, 1, max_atoms=50, picks_atoms=True, refine=refined))
             assert (plan.refine is not None) == wanted
-        assert make_plan(5000, 3, 1, max_atoms=50, picks_atoms=False, refine="auto").refine is None
+        assert make_plan(LearningSpec(5000, 3, 1, max_atoms=50, picks_atoms=False, refine="auto")).refine is None
 
     @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9, 20, 100, 1000, 50_000])
     def test_always_leaves_rows_to_pick_from(self, n):
-        plan = make_plan(n, 2, 3, max_atoms=512, picks_atoms=True, refine="auto")
-        assert 0 <= plan.n_held_back <= min(0.2 * n, 2000)
-        assert 1 <= plan.atoms.n_atoms <= min(512, max(1, n - plan.n_held_back))
+        plan = make_plan(LearningSpec(n, 2, 3, max_atoms=512, picks_atoms=True, refine="auto"))
+        assert 0 <= plan.n_validation <= min(0.2 * n, 2000)
+        assert 1 <= plan.atoms.n_atoms <= min(512, max(1, n - plan.n_validation))
         assert plan.seconds() > 0
 
     def test_says_what_it_will_do(self):
-        words = str(make_plan(60_000, 4, 3, max_atoms=100, picks_atoms=True, refine="auto"))
+        words = str(make_plan(LearningSpec(60_000, 4, 3, max_atoms=100, picks_atoms=True, refine="auto")))
         for part in ("4 features", "60000 rows", "100 atoms", "refining", "about ", " s"):
             assert part in words
         assert "\n" not in words
-        words = str(make_plan(300, 4, 1, max_atoms=100, picks_atoms=False, refine="auto"))
+        words = str(make_plan(LearningSpec(300, 4, 1, max_atoms=100, picks_atoms=False, refine="auto")))
         assert "atoms" not in words

@@ -7,7 +7,7 @@ from short import SHORT
 from short import short_regressor as regressor
 
 from kernelpursuit import KernelPursuitClassifier
-from kernelpursuit.learning import observations, sample, wide
+from kernelpursuit.learning import observations, wide
 from kernelpursuit.learning.sample import Standard
 from kernelpursuit.pursuit import problem
 from kernelpursuit.rows import Distinct, distinct
@@ -114,8 +114,8 @@ class TestWide:
     @pytest.fixture
     @staticmethod
     def rows(monkeypatch):
-        for module in (observations, sample, wide):
-            monkeypatch.setattr(module, "MOST_SCALES", 20)
+        for module in (observations, wide):
+            monkeypatch.setattr(module, "MAX_SCALES", 20)
         return TestWide.draw(2)
 
     def test_one_scale_for_all(self, rows, capsys):

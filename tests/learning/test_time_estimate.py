@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelpursuit.learning import make_plan, plan
+from kernelpursuit.learning import LearningSpec, make_plan, plan
 from kernelpursuit.pursuit.watch import ALL_ROWS
 
 
@@ -13,7 +13,7 @@ def _a_machine_of_given_speed(monkeypatch):
 
 def planned(n_rows=4000, n_features=10, n_kernels=3, **settings):
     given = {"max_atoms": 512, "picks_atoms": True, "refine": "auto", **settings}
-    return make_plan(n_rows, n_features, n_kernels, **given)
+    return make_plan(LearningSpec(n_rows, n_features, n_kernels, **given))
 
 
 def test_parts_are_those_that_a_fit_has():

@@ -16,9 +16,10 @@ from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, observe
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
-from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, leave_one_out
+from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, loo_errors
+from kernelpursuit.model.constants import TARGET_MARGIN
 from kernelpursuit.model.fitted import Origin
-from kernelpursuit.model.outside import MARGIN, Outside, widened_range
+from kernelpursuit.model.outside import Outside, widened_range
 from kernelpursuit.pursuit import (
     ALL_ROWS,
     Replay,
@@ -101,7 +102,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         seed = last.seed
         # Atoms that were learned are as many as were asked for, and widths were tried with as many; other atoms are
         # picked one after the other.
-        is_for_as_many = last.resolved.candidates_are_learned or last.resolved.is_suited
+        is_for_as_many = last.resolved.candidates_are_learned or last.resolved.width_is_searched
         if not is_for_as_many or same_settings(last.asked_for, asked_for):
             before, replay = last.resolved, Replay.of(last.model.path)
     if data.held_out is not None:
@@ -116,7 +117,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         resolved.loop,
         units=seen.units,
         all_picked=ALL_LEARNED if resolved.candidates_are_learned else ALL_PICKED,
-        margin=MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
+        margin=TARGET_MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
         by_moments=resolved.candidates_are_learned and loss is None,
     )
     rows = TrainingRows(
@@ -124,7 +125,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         seen.y,
         seen.weights,
         seen.counts,
-        calibrates=None if learned is None else learned.held_back,
+        calibrates=None if learned is None else learned.is_validation,
         validation=data.held_out,
     )
     outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
@@ -225,7 +226,8 @@ def _with_data(
     given = np.ones(len(y)) if weights is None else weights[fitted]
     given = given * (model.path.total_weight / given.sum())
     each = np.ones(len(y)) if seen.each is None else seen.each[fitted]
-    rows, n_unseen = choose_rows(len(y), None if learned.held_back is None else learned.held_back[fitted])
+    is_validation = None if learned.is_validation is None else learned.is_validation[fitted]
+    rows, n_unseen = choose_rows(len(y), is_validation)
     with one_blas_thread():
         part = X[rows]
         f, R = model.scores(part, n_threads), model.path.factor(model.n_steps).R
@@ -237,7 +239,7 @@ def _with_data(
             n_unseen=n_unseen,
             f=f,
             base=model.base(part, n_threads),
-            errors=learned.optimism * leave_one_out(y, given, each, rows=rows, f=f, R=R, values=values),
+            errors=learned.optimism * loo_errors(y, given, each, rows=rows, f=f, R=R, values=values),
             noise_variance=model.path.noise_variance(model.n_steps),
         )
         return replace(model, error_scale=calibrate(calibration, learned.kernel, learned.scales, n_threads))

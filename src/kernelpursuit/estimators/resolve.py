@@ -14,16 +14,18 @@ from kernelpursuit.estimators.spec import MOST_LEARNED, MOST_PICKED, FitSpec
 from kernelpursuit.kernels import RBF, resolve_gamma
 from kernelpursuit.learning import (
     Distinct,
+    DistinctRows,
     Learned,
+    LearningSpec,
+    LoopValidation,
     Observations,
     Task,
-    Trial,
     common_scale,
     is_wide,
     learn,
     learn_wide,
     make_plan,
-    suit,
+    search_width,
 )
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import OLS, Nugget, Ridge, as_penalty
@@ -34,17 +36,17 @@ from kernelpursuit.pursuit import LoopSpec, Watch, held_out_rows
 class Resolved:
     """The loop as it will run, and what was learned for it.
 
-    loop       what the loop is told
-    learned    what was learned, where atoms or their places were; else None
-    scales     of the features, where any were learned
-    is_suited  whether width and penalty were tried with the loop as it was set, so that with another largest number of
-               atoms they may be others
+    loop     what the loop is told
+    learned  what was learned, where atoms or their places were; else None
+    scales   of the features, where any were learned
+    width_is_searched  whether width and penalty were tried with the loop as it was set, so that with another largest
+                       number of atoms they may be others
     """
 
     loop: LoopSpec
     learned: Learned | None = None
     scales: np.ndarray | None = None
-    is_suited: bool = False
+    width_is_searched: bool = False
 
     @property
     def kernel(self) -> Any:
@@ -153,9 +155,9 @@ def _learn(
     `by_evidence` says whether scales are those of a Gaussian process; by default they are for numbers whose penalty is
     left open, where atoms are learned too.
     """
-    X, y, atoms, suits = seen.X, seen.standardised, spec.learns_atoms, spec.system is not None
-    distinct = Distinct.of(X, y, weights)
-    if not distinct.are_enough(X):
+    X, y, atoms, searches_width = seen.X, seen.standardised, spec.learns_atoms, spec.system is not None
+    rows = DistinctRows(X, y, Distinct.of(X, y, weights), counts=None if searches_width else seen.each)
+    if not rows.distinct.are_enough(X):
         return None
     kernels, gamma = spec.kernels, None
     if spec.gamma is not None:
@@ -163,28 +165,28 @@ def _learn(
         gamma = np.broadcast_to(resolve_gamma(spec.gamma, X, weights), X.shape[1])
     elif is_wide(X):
         _say(spec, f"learning one scale for all of {X.shape[1]} features, which are too many for one each")
-        return learn_wide(X, y, distinct, kernel=kernels[0], task=task)
+        return learn_wide(rows, kernels[0], task)
     if by_evidence is None:
         is_open = spec.penalty_is_open and task.alpha is None
         by_evidence = atoms and spec.refine is not True and is_open and task.loss is None
     plan = make_plan(
-        len(distinct),
-        X.shape[1],
-        len(kernels) if gamma is None else 0,
-        max_atoms=_most_atoms(spec, is_learned=atoms),
-        picks_atoms=atoms,
-        all_atoms=not spec.stops_by_auto,
-        refine=False if suits else spec.refine,
-        by_evidence=by_evidence,
-        suits=suits,
-        n_outputs=y.shape[1],
-        has_loss=task.loss is not None,
+        LearningSpec(
+            n_rows=len(rows.distinct),
+            n_features=X.shape[1],
+            n_kernels=len(kernels) if gamma is None else 0,
+            max_atoms=_most_atoms(spec, is_learned=atoms),
+            picks_atoms=atoms,
+            all_atoms=not spec.stops_by_auto,
+            refine=False if searches_width else spec.refine,
+            by_evidence=by_evidence,
+            searches_width=searches_width,
+            n_outputs=y.shape[1],
+            has_loss=task.loss is not None,
+        )
     )
     task.watch.expect(plan.seconds_by_part())
     _say(spec, str(plan))
-    return learn(
-        X, y, distinct, kernels=kernels, task=task, plan=plan, gamma=gamma, counts=None if suits else seen.each
-    )
+    return learn(rows, kernels, task, plan, gamma=gamma)
 
 
 def _say(spec: FitSpec, words: str) -> None:
@@ -207,7 +209,7 @@ def _resolve_system(spec: FitSpec, seen: Observations, watch: Watch, before: Res
         distinct = Distinct.of(seen.X, y, weights)
         rows = seen.X[distinct.first], y[distinct.first], distinct.weights
         loop = replace(loop, penalty=_penalty(spec, learned))
-        trial = Trial(
+        trial = LoopValidation(
             loop,
             lambda kernel: spec.with_trend(KernelAtoms(kernel)),
             rows,
@@ -216,11 +218,11 @@ def _resolve_system(spec: FitSpec, seen: Observations, watch: Watch, before: Res
         )
         start = _first_alpha(spec, loop.penalty, learned, seen)
         kernel, common = common_scale(getattr(loop.dictionary, "kernel", spec.kernels[0]), rows[0], rows[2])
-        suited = suit(learned.kernel, start, (kernel, loop.alpha), trial)
-        scales = common if suited.factor is None else learned.scales * suited.factor
-        loop = replace(loop, dictionary=KernelAtoms(suited.kernel), alpha=suited.alpha)
+        found = search_width(learned.kernel, start, (kernel, loop.alpha), trial)
+        scales = common if found.factor is None else learned.scales * found.factor
+        loop = replace(loop, dictionary=KernelAtoms(found.kernel), alpha=found.alpha)
     loop = replace(loop, dictionary=spec.with_trend(loop.dictionary))
-    return Resolved(loop, scales=scales, is_suited=True)
+    return Resolved(loop, scales=scales, width_is_searched=True)
 
 
 def _learn_for_system(spec: FitSpec, seen: Observations, watch: Watch, weights: np.ndarray | None) -> Learned | None:

@@ -11,37 +11,40 @@ atoms          atoms picked by the greedy loop on a sample
 scales         one scale a feature, and the penalty, by leave-one-out errors
 process        kernel, scales and noise of few rows, by evidence
 rivals         the simple models that have to be beaten
-refine         atoms moved
+refine         refined atoms
 choose_kernel  one kernel of several, with its scales
-choose_atoms   atoms in one width or several, moved, with a penalty
+choose_atoms   atoms in one width or several, refined, with a penalty
 learned        what was learned, in the units of the caller
+constants      sample sizes, thresholds and other numbers that were chosen by measurement or by hand
 plan, cost     how much each stage looks at, and about how long it takes
 wide           one scale for all of many features
-suit           width and penalty for another loop than the default one
+width_search   width and penalty for another loop than the default one
 stages         all of it in turn
 """
 
 from kernelpursuit.learning.atoms import Task
 from kernelpursuit.learning.learned import Learned
-from kernelpursuit.learning.observations import Observations, observe
-from kernelpursuit.learning.plan import Plan, make_plan
+from kernelpursuit.learning.observations import DistinctRows, Observations, observe
+from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
 from kernelpursuit.learning.stages import learn, learn_wide
-from kernelpursuit.learning.suit import Trial, common_scale, suit
 from kernelpursuit.learning.wide import is_wide
+from kernelpursuit.learning.width_search import LoopValidation, common_scale, search_width
 from kernelpursuit.rows import Distinct
 
 __all__ = [
     "Distinct",
+    "DistinctRows",
     "Learned",
+    "LearningSpec",
+    "LoopValidation",
     "Observations",
     "Plan",
     "Task",
-    "Trial",
     "common_scale",
     "is_wide",
     "learn",
     "learn_wide",
     "make_plan",
     "observe",
-    "suit",
+    "search_width",
 ]

@@ -11,23 +11,25 @@ import numpy as np
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend
 from kernelpursuit.dictionary.trend import independent
 from kernelpursuit.kernels import Kernel
+from kernelpursuit.learning.constants import (
+    ALPHA_LIMITS,
+    MIN_VARYING_ROWS,
+    N_REWEIGHTING_ROUNDS,
+    TREND_PENALTY,
+)
 from kernelpursuit.learning.leave_one_out import Observed, Target
-from kernelpursuit.learning.model import ALPHAS, Model
+from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, resolve_threads, run_pursuit
 from kernelpursuit.stopping import Loo, Max, StoppingRule
 
-# Rounds of reweighting after atoms have moved; penalty of a line, for each unit of weight.
-REWEIGHTED, LINE_PENALTY = 5, 1e-4
-# A line goes along features that vary in so many rows; so many of them tell which are sums of others.
-VARYING_ROWS, LINE_ROWS = 10, 4000
 # A row of which less than this fraction is left beside a line is alone along some feature.
-LONE = 1e-6
+SOLE_ROW_TOLERANCE = 1e-6
 # Scale of a feature that kernels do not see, and a line does.
-UNSEEN = 1e-9
+NEGLIGIBLE_SCALE = 1e-9
 # The rule that keeps every atom.
-ALL = Max()
+KEEP_ALL = Max()
 
 
 @dataclass(repr=False)
@@ -128,25 +130,25 @@ class Picked:
         weights = reweighted(values, self.scores(kernel, rows.Z, task), rows, task, alpha=model.alpha)
         return replace(self, model=model, weights=weights)
 
-    def target(self, kernel: Kernel, rows: Rows, judged: np.ndarray, task: Task) -> Target:
+    def target(self, kernel: Kernel, rows: Rows, is_validation: np.ndarray, task: Task) -> Target:
         """What rows say, around the scores that this model gives them.
 
         Copies of a row are one row here, and go together when it is left out: one that stayed would tell of the other.
         """
         scores = np.zeros_like(rows.y) if task.loss is None else self.scores(kernel, rows.Z, task)
-        return target_around(scores, rows, judged, task)
+        return target_around(scores, rows, is_validation, task)
 
 
 def reweighted(values: np.ndarray, scores: np.ndarray, rows: Rows, task: Task, alpha: float) -> np.ndarray:
     """Weights of what is fixed and of atoms of these values that fit a loss, by iterated weighted least squares."""
     fixed = task.fixed(rows.Z)
     columns = np.vstack([fixed, values])
-    penalties = np.full(len(columns), max(alpha, ALPHAS[0]))
+    penalties = np.full(len(columns), max(alpha, ALPHA_LIMITS[0]))
     # The constant is free; a line that tells classes apart without error would run away.
-    penalties[: len(fixed)] = LINE_PENALTY * rows.weights.sum()
+    penalties[: len(fixed)] = TREND_PENALTY * rows.weights.sum()
     penalties[: int(task.intercept)] = 0.0
     weights = np.zeros((len(columns), len(rows.y)))
-    for _ in range(REWEIGHTED):
+    for _ in range(N_REWEIGHTING_ROUNDS):
         target = target_around(scores, rows, np.ones(len(rows)), task)
         weighted = columns * target.working_weights
         weights = np.linalg.solve(weighted @ columns.T + np.diag(penalties), weighted @ target.response.T)
@@ -162,14 +164,14 @@ def fitted_scores(values: np.ndarray, rows: Rows, task: Task, alpha: float) -> n
     return reweighted(values, scores, rows, task, alpha=alpha).T @ np.vstack([task.fixed(rows.Z), values])
 
 
-def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task) -> Target:
+def target_around(scores: np.ndarray, rows: Rows, is_validation: np.ndarray, task: Task) -> Target:
     """What rows say around scores; each goes as a whole when it is left out, or one of several that it stands for."""
     trend = rows.Z[:, task.line].T if task.trend else None
     observed = Observed(
         y=rows.y,
         weights=rows.weights,
         loss=task.loss,
-        judged=judged,
+        validation_weights=is_validation,
         intercept=task.intercept,
         counts=rows.units,
         trend=trend,
@@ -177,26 +179,29 @@ def target_around(scores: np.ndarray, rows: Rows, judged: np.ndarray, task: Task
     return Target(observed, scores)
 
 
-def pick(
-    kernel: Kernel,
-    model: Model,
-    rows: Rows,
-    task: Task,
-    *,
-    max_atoms: int,
-    n_candidates: int,
-    factors: Sequence[float] = (1.0,),
-    rule: StoppingRule = ALL,
-) -> Picked:
-    """Pick atoms at the first `n_candidates` rows, in each of the widths, by their gain on all of the rows.
+@dataclass(frozen=True)
+class PickSpec:
+    """What atoms are picked from, and how many.
 
-    Scales and penalty are the model's.
+    max_atoms      the largest number of atoms
+    n_candidates   atoms may be at so many rows, the first
+    width_factors  of gamma; a candidate in each of them is at every such row
+    rule           how many of the picked atoms are kept
     """
-    n = min(n_candidates, len(rows))
+
+    max_atoms: int
+    n_candidates: int
+    width_factors: Sequence[float] = (1.0,)
+    rule: StoppingRule = field(default_factory=Max)
+
+
+def pick(kernel: Kernel, model: Model, rows: Rows, task: Task, spec: PickSpec) -> Picked:
+    """Pick atoms by their gain on all of the rows; scales and penalty are the model's."""
+    n, factors = min(spec.n_candidates, len(rows)), spec.width_factors
     scales = model.scales
     if task.trend:
         # The line sees features that the kernel does not: they stay, so small that no kernel value changes.
-        scales = np.where(scales > 0, scales, UNSEEN)
+        scales = np.where(scales > 0, scales, NEGLIGIBLE_SCALE)
     scaled, unit = rows.Z * scales, kernel.with_gamma(1.0)
     parts: list[Dictionary] = [KernelAtoms(unit, scaled[:n], factors=np.full(n, factor)) for factor in factors]
     if task.trend:
@@ -204,16 +209,16 @@ def pick(
         spread = np.zeros_like(scales)
         spread[line] = scales[line]
         parts.append(Always(LinearTrend(np.zeros_like(scales), spread)))
-    spec = task.loop(sum(parts[1:], start=parts[0]), max_atoms, model.alpha)
+    loop = task.loop(sum(parts[1:], start=parts[0]), spec.max_atoms, model.alpha)
     weights = None if (rows.weights == 1).all() else rows.weights
     counts = None if weights is None else rows.units
     y = np.ascontiguousarray(rows.y.T)
     sample = TrainingRows(scaled, y, weights, counts)
-    found = run_pursuit(sample, replace(spec, rule=rule), callback=task.watch)
+    found = run_pursuit(sample, replace(loop, rule=spec.rule), callback=task.watch)
     path, k = found.path, found.n_kept
     atoms = path.atoms(k)
     places = atoms % n
-    picked = replace(model, centers=rows.Z[places], factors=np.asarray(factors, dtype=np.float64)[atoms // n])
+    picked = replace(model, centers=rows.Z[places], width_factors=np.asarray(factors, dtype=np.float64)[atoms // n])
     fitted = path.weights(k)
     if task.trend:
         # Features that are sums of others on these rows have no weight.
@@ -233,7 +238,7 @@ def _without_lone_rows(Z: np.ndarray, line: np.ndarray) -> np.ndarray:
         Q = np.linalg.qr(np.column_stack([np.ones(len(Z)), Z[:, line]]))[0]
         leverage = np.einsum("ij,ij->i", Q, Q)
         row = int(np.argmax(leverage))
-        if leverage[row] < 1 - LONE:
+        if leverage[row] < 1 - SOLE_ROW_TOLERANCE:
             break
         line = np.delete(line, np.argmax(np.abs(Z[row, line])))
     return line
@@ -242,5 +247,5 @@ def _without_lone_rows(Z: np.ndarray, line: np.ndarray) -> np.ndarray:
 def features_of_a_line(Z: np.ndarray) -> np.ndarray:
     """Features that a line may go along: no sums of others, and varying in more than a few rows."""
     n_away = (np.median(Z, axis=0) != Z).sum(axis=0)
-    features = np.flatnonzero(n_away >= min(VARYING_ROWS, len(Z) / 2))
+    features = np.flatnonzero(n_away >= min(MIN_VARYING_ROWS, len(Z) / 2))
     return features[independent(Z[:, features])]

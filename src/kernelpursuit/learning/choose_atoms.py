@@ -7,72 +7,71 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import ALL, EnoughFor, Picked, Task, pick
-from kernelpursuit.learning.choose_kernel import BETTER
+from kernelpursuit.learning.atoms import KEEP_ALL, EnoughFor, Picked, PickSpec, Task, pick
+from kernelpursuit.learning.constants import (
+    ALPHA_LIMITS,
+    MIN_KERNEL_GAIN,
+    ONE_WIDTH_FACTOR,
+    PENALTY_ROWS,
+    PICKED_PENALTY_FACTORS,
+    WIDTH_FACTORS,
+)
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
-from kernelpursuit.learning.model import ALPHAS, Model
-from kernelpursuit.learning.plan import ATOMS, REFINING, WIDTHS_PART, Plan, WidthsPlan
-from kernelpursuit.learning.refine import Judge, refine
-from kernelpursuit.learning.sample import REFINE, Rows, drawn_from
+from kernelpursuit.learning.model import Model
+from kernelpursuit.learning.plan import ATOMS_STAGE, REFINE_STAGE, WIDTHS_STAGE, Plan, WidthsPlan
+from kernelpursuit.learning.refine import Validator, refine
+from kernelpursuit.learning.sample import REFINE_STREAM, Rows, drawn_from
 from kernelpursuit.stopping import StoppingRule
-
-ONE_WIDTH, WIDTHS = (1.0,), (1.0, 4.0, 16.0)
-# Penalties that are tried for the atoms as picked, as fractions of the one learned with fewer; on how many rows.
-PENALTIES = (0.1, 1.0, 10.0, 100.0)
-PENALTY_ROWS = 6000
 
 
 def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> tuple[Picked, bool]:
     """Pick atoms in one width or several, and move them where that is planned and pays."""
     assert plan.atoms is not None
-    held_back, rest = rows.take(slice(plan.n_held_back)), rows.take(slice(plan.n_held_back, None))
-    judge = Judge(kernel, held_back, task)
+    validation, rest = rows.take(slice(plan.n_validation)), rows.take(slice(plan.n_validation, None))
+    validator = Validator(kernel, validation, task)
     # Atoms that may move will have a width each.
-    task.watch.part(WIDTHS_PART)
+    task.watch.part(WIDTHS_STAGE)
     widths = (
-        ONE_WIDTH if plan.refine is not None else _choose_widths(kernel, model, rest, judge=judge, plan=plan.widths)
+        ONE_WIDTH_FACTOR
+        if plan.refine is not None
+        else _choose_widths(kernel, model, rest, validator=validator, plan=plan.widths)
     )
-    task.watch.part(ATOMS)
+    task.watch.part(ATOMS_STAGE)
     seen = rows if plan.picks_from_all else rest
     sample, n_candidates = seen.take(slice(plan.atoms.n_rows)), plan.atoms.n_candidates // len(widths)
-    rule: StoppingRule = ALL
+    rule: StoppingRule = KEEP_ALL
     if plan.atoms.patience is not None:
         rule = EnoughFor(patience=plan.atoms.patience, times_the_rows=len(rows) / len(sample))
     picked = pick(
-        kernel,
-        model,
-        sample,
-        task,
-        max_atoms=plan.atoms.n_atoms,
-        n_candidates=n_candidates,
-        factors=widths,
-        rule=rule,
+        kernel, model, sample, task, spec=PickSpec(plan.atoms.n_atoms, n_candidates, width_factors=widths, rule=rule)
     )
     if not len(picked.rows):
         return picked, False
     moved = picked
-    task.watch.part(REFINING)
+    task.watch.part(REFINE_STAGE)
     if plan.refine is not None:
-        moved = refine(kernel, picked, rest, judge=judge, plan=plan.refine, generator=drawn_from(task.seed, REFINE))
+        moved = refine(
+            kernel, picked, rest, validator=validator, plan=plan.refine, generator=drawn_from(task.seed, REFINE_STREAM)
+        )
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
     return chosen, moved is not picked
 
 
-def _choose_widths(kernel: Kernel, model: Model, rows: Rows, judge: Judge, plan: WidthsPlan) -> tuple[float, ...]:
-    """One width, or several, where the rows that are held back gain from it: few atoms of as many candidates tell."""
-    if not len(judge.held_back):
-        return ONE_WIDTH
+def _choose_widths(
+    kernel: Kernel, model: Model, rows: Rows, validator: Validator, plan: WidthsPlan
+) -> tuple[float, ...]:
+    """One width factor, or several, where they lower the error of validation rows with few atoms."""
+    if not len(validator.validation):
+        return ONE_WIDTH_FACTOR
     sample, losses = rows.take(slice(plan.n_rows)), []
-    for i, widths in enumerate((ONE_WIDTH, WIDTHS)):
-        n_candidates = plan.n_candidates // len(widths)
-        with judge.task.watch.within(i / 2, (i + 1) / 2):
-            picked = pick(
-                kernel, model, sample, judge.task, max_atoms=plan.n_atoms, n_candidates=n_candidates, factors=widths
-            )
+    for i, widths in enumerate((ONE_WIDTH_FACTOR, WIDTH_FACTORS)):
+        spec = PickSpec(plan.n_atoms, plan.n_candidates // len(widths), width_factors=widths)
+        with validator.task.watch.within(i / 2, (i + 1) / 2):
+            picked = pick(kernel, model, sample, validator.task, spec=spec)
         if not len(picked.rows):
-            return ONE_WIDTH
-        losses.append(judge.losses(picked, sample))
-    return WIDTHS if losses[1].are_clearly_below(losses[0], BETTER) else ONE_WIDTH
+            return ONE_WIDTH_FACTOR
+        losses.append(validator.losses(picked, sample))
+    return WIDTH_FACTORS if losses[1].are_clearly_below(losses[0], MIN_KERNEL_GAIN) else ONE_WIDTH_FACTOR
 
 
 def _with_best_penalty(kernel: Kernel, picked: Picked, rows: Rows, task: Task) -> Picked:
@@ -81,6 +80,6 @@ def _with_best_penalty(kernel: Kernel, picked: Picked, rows: Rows, task: Task) -
         return picked
     objective = LeaveOneOut(picked.target(kernel, rows, np.ones(len(rows)), task), task.n_threads)
     K = picked.model.values(kernel.spec, rows.Z, task.n_threads)
-    tried = np.clip(picked.model.alpha * np.array(PENALTIES), *ALPHAS)
+    tried = np.clip(picked.model.alpha * np.array(PICKED_PENALTY_FACTORS), *ALPHA_LIMITS)
     errors = objective.errors(K, tried)
     return replace(picked, model=replace(picked.model, alpha=float(tried[int(np.argmin(errors))])))

@@ -9,35 +9,36 @@ import numpy as np
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.constants import (
+    CROSS_VALIDATED_BELOW,
+    CROSS_VALIDATED_FEATURES_A_ROW,
+    EVERY_ROW_BELOW,
+    EVERY_ROW_STEPS,
+    FIRST_ALPHA,
+    MAX_OPTIMISM_OF_ERRORS,
+    MAX_SCALES_A_ROW,
+    MIN_KERNEL_GAIN,
+    N_FOLDS,
+    OPTIMISM_QUANTILE,
+)
 from kernelpursuit.learning.leave_one_out import Losses
 from kernelpursuit.learning.model import Model
-from kernelpursuit.learning.plan import EVERY_ROW_BELOW, KERNEL, SCALES_PART, SIMPLE, EvidencePlan, Plan
+from kernelpursuit.learning.plan import KERNEL_STAGE, SCALES_STAGE, SIMPLE_STAGE, EvidencePlan, Plan
 from kernelpursuit.learning.process import learn_process, losses_of_process
-from kernelpursuit.learning.sample import SCALES, Rows, drawn_from
+from kernelpursuit.learning.sample import SCALES_STREAM, Rows, drawn_from
 from kernelpursuit.learning.scales import (
-    FIRST_ALPHA,
     Scales,
-    judged_by_others,
+    cross_validated_losses,
     learn_scales,
     learn_scales_at_every_row,
     losses_of_atoms_at,
 )
 from kernelpursuit.learning.starts import Starts, common_width_is_better, start_of_another
 
-# Another kernel is taken where it lowers the error by this fraction.
-BETTER = 0.01
-# With more features than this for each row, and fewer rows than that, scales are judged by rows they were not tuned on;
-# dealt to so many folds, or to two where rows are not so few.
-DOUBTED, DOUBTED_BELOW, FOLDS = 0.03, 1000, 4
-# The quantile of errors by which it is seen how much larger those of other rows are, and the most they are taken for.
-LARGER, MOST_OPTIMISM = 0.9, 5.0
-# With an atom at every row: steps of L-BFGS, and most scales for each row.
-EVERY_ROW_STEPS, SCALES_A_ROW = 15, 0.25
-
 
 def scales_are_few(starts: Starts, rows: Rows) -> bool:
     """Whether features are few for the rows."""
-    return starts.n_features <= SCALES_A_ROW * len(rows)
+    return starts.n_features <= MAX_SCALES_A_ROW * len(rows)
 
 
 def choose_kernel(
@@ -46,97 +47,97 @@ def choose_kernel(
     """Learn scales for the first kernel; the others have one round from there, on its last sample, to be better."""
     assert plan.scales is not None
     scales_plan = plan.scales.with_atoms_for(starts.dof, len(rows), starts.n_features)
-    generator = drawn_from(task.seed, SCALES)
+    generator = drawn_from(task.seed, SCALES_STREAM)
     samples = [generator.permutation(len(rows))[: scales_plan.n_rows] for _ in range(scales_plan.n_rounds)]
 
-    # Too many scales, or too little penalty, fit the rows they are judged by.
+    # Too many scales, or too little penalty, fit their validation rows.
     is_penalised = task.alpha is None or task.alpha >= FIRST_ALPHA
-    is_held = is_penalised and scales_are_few(starts, rows)
+    scales_are_determined = is_penalised and scales_are_few(starts, rows)
 
     def learned(kernel: Kernel, models: list[Model], samples: list[np.ndarray], rows: Rows = rows) -> Scales:
-        if len(rows) < EVERY_ROW_BELOW and is_held:
+        if len(rows) < EVERY_ROW_BELOW and scales_are_determined:
             return learn_scales_at_every_row(kernel, models, rows, task=task, n_steps=EVERY_ROW_STEPS)
         return learn_scales(kernel, models, rows, task=task, plan=scales_plan, samples=samples)
 
-    task.watch.part(SCALES_PART)
+    task.watch.part(SCALES_STAGE)
     first = learned(kernels[0], starts.models, samples)
     if common_width_is_better(kernels[0], starts, first.model, rows=rows, task=task):
         again = learned(kernels[0], [starts.common.model], samples[-1:])
-        first = again if _is_better(again, first, part=0.0) else first
+        first = again if _is_better(again, first, fraction=0.0) else first
     kernel, best = kernels[0], first
-    task.watch.part(KERNEL)
+    task.watch.part(KERNEL_STAGE)
     for i, rival in enumerate(kernels[1:]):
         start = start_of_another(kernels[0], first.model, rival, rows=rows, task=task)
         if start is None:
             continue
         with task.watch.within(i / len(kernels[1:]), (i + 1) / len(kernels[1:]), f"kernel {i + 2} of {len(kernels)}"):
             tried = learned(rival, [start], samples[-1:])
-        if _is_better(tried, first) and (best is first or _is_better(tried, best, part=0.0)):
+        if _is_better(tried, first) and (best is first or _is_better(tried, best, fraction=0.0)):
             # What the simple models come to was found for all rounds of the first kernel.
             kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple, line=first.line)
     if best.losses is None or not is_penalised:
         return kernel, best
 
-    def judge(others: Rows, both: Rows, judged: np.ndarray) -> Losses | None:
+    def fold_losses(others: Rows, both: Rows, is_validation: np.ndarray) -> Losses | None:
         found = learned(kernel, starts.models[:1], [np.arange(len(others))], others)
         if found.losses is None:
             return None
-        return losses_of_atoms_at(others, kernel, found.model, both=both, judged=judged, task=task)
+        return losses_of_atoms_at(others, kernel, found.model, both=both, is_validation=is_validation, task=task)
 
-    return kernel, _judged_again(best, starts, rows, task=task, judge=judge)
+    return kernel, _cross_validated(best, starts, rows, task=task, fold_losses=fold_losses)
 
 
 def choose_kernel_by_evidence(
     kernels: Sequence[Kernel], starts: Starts, rows: Rows, task: Task, plan: EvidencePlan
 ) -> tuple[Kernel, Scales]:
     """Learn kernel, scales and noise by the evidence of a Gaussian process."""
-    task.watch.part(SCALES_PART)
+    task.watch.part(SCALES_STAGE)
     rows = rows.of_unit_noise()
     kernel, best = learn_process(kernels, starts.models, rows, task=task, plan=plan)
 
-    def judge(others: Rows, both: Rows, judged: np.ndarray) -> Losses:
+    def fold_losses(others: Rows, both: Rows, is_validation: np.ndarray) -> Losses:
         found = learn_process([kernel], starts.models, others, task=task, plan=plan)[1]
-        return losses_of_process(kernel, found.model, both, judged=judged, task=task)
+        return losses_of_process(kernel, found.model, both, is_validation=is_validation, task=task)
 
     if task.watch.has_ended:
         return kernel, best
-    again = _judged_again(best, starts, rows, task=task, judge=judge)
-    if again.is_tuned_on_others:
+    again = _cross_validated(best, starts, rows, task=task, fold_losses=fold_losses)
+    if again.is_cross_validated:
         again = replace(again, optimism=_optimism(best, again))
     return kernel, again if best.is_worth_it is None else replace(best, optimism=again.optimism)
 
 
-def _optimism(tuned: Scales, judged: Scales) -> float:
+def _optimism(tuned: Scales, validated: Scales) -> float:
     """How many times larger errors are of rows that scales were not tuned on, by the larger ones of both."""
     assert tuned.losses is not None
-    assert judged.losses is not None
-    large = [np.quantile(one.values[one.shares > 0], LARGER) for one in (tuned.losses, judged.losses)]
-    return float(np.clip(np.sqrt(large[1] / large[0]), 1.0, MOST_OPTIMISM)) if large[0] > 0 else 1.0
+    assert validated.losses is not None
+    large = [np.quantile(one.values[one.shares > 0], OPTIMISM_QUANTILE) for one in (tuned.losses, validated.losses)]
+    return float(np.clip(np.sqrt(large[1] / large[0]), 1.0, MAX_OPTIMISM_OF_ERRORS)) if large[0] > 0 else 1.0
 
 
-def _judged_again(
+def _cross_validated(
     scales: Scales,
     starts: Starts,
     rows: Rows,
     task: Task,
-    judge: Callable[[Rows, Rows, np.ndarray], Losses | None],
+    fold_losses: Callable[[Rows, Rows, np.ndarray], Losses | None],
 ) -> Scales:
-    """The same scales, and where those are many for the rows, with losses of rows that others like them were tuned on.
+    """The same scales; where those are many for the rows, with losses by cross-validation.
 
-    So many scales, tuned on so few rows, say little of others; those of other rows say what they are worth.
+    So many scales, tuned on so few rows, fit these too well; scales like them, tuned without a fold, do not know it.
     """
-    if starts.n_features < max(2, DOUBTED * len(rows)) or len(rows) >= DOUBTED_BELOW:
+    if starts.n_features < max(2, CROSS_VALIDATED_FEATURES_A_ROW * len(rows)) or len(rows) >= CROSS_VALIDATED_BELOW:
         return scales
-    task.watch.part(SIMPLE)
-    judged = judged_by_others(rows, task, judge, FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
-    if judged is None:
+    task.watch.part(SIMPLE_STAGE)
+    found = cross_validated_losses(rows, task, fold_losses, N_FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
+    if found is None:
         return scales
-    losses, simple, line = judged
-    return replace(scales, losses=losses, simple=simple, line=line, is_tuned_on_others=True)
+    losses, simple, line = found
+    return replace(scales, losses=losses, simple=simple, line=line, is_cross_validated=True)
 
 
-def _is_better(tried: Scales, other: Scales, part: float = BETTER) -> bool:
+def _is_better(tried: Scales, other: Scales, fraction: float = MIN_KERNEL_GAIN) -> bool:
     """Whether scales of one kernel have clearly lower losses than those of another, where both have some."""
     if tried.last is None or other.last is None:
         return False
-    return tried.last.are_clearly_below(other.last, part)
+    return tried.last.are_clearly_below(other.last, fraction)

@@ -1,4 +1,4 @@
-"""About how long the parts of a fit take: operations counted, and constants that were measured.
+"""About how long the stages of a fit take: operations counted, and constants that were measured.
 
 The unit is the time of one operation of a matrix product on this machine. Constants are from fits of 442 to 20,000 rows
 with 1 to 26 outputs, by one thread; the estimate is within a factor of two of each of them.
@@ -11,22 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelpursuit.learning.constants import (
+    ATTAINED_SPEED,
+    EVALUATIONS_A_STEP,
+    LOSS_OPERATIONS_A_ROW,
+    OPERATIONS_A_VALUE,
+    OUTPUTS_POWER,
+    REFIT_EVALUATIONS,
+    SECONDS_A_STEP,
+)
 from kernelpursuit.pursuit import one_blas_thread
-
-# Operations of a matrix product in the time in which a pass over a dictionary takes one value from memory, and seconds
-# that a step of a loop costs beside that.
-MEMORY_BOUND, SECONDS_A_STEP = 24.0, 8e-4
-# What a step costs a row under another loss than the squared one, for refits and leave-one-out losses; it grows with
-# this power of the number of outputs.
-LOSS_A_ROW, OUTPUTS_POWER = 8.5e4, 0.4
-# The fraction of the speed of a small matrix product, which stays in the cache, that those of a fit attain.
-ATTAINED = 0.75
-# Looks of a search by L-BFGS for each of its steps.
-LOOKS_A_STEP = 1.5
-# How often the last refit of a loss looks at all rows.
-LAST_LOOKS = 150.0
-# The fraction of the atoms that may be picked that commonly are: numbers and classes.
-PICKED_OF_NUMBERS, PICKED_OF_CLASSES = 0.5, 0.7
 
 
 @dataclass(frozen=True)
@@ -44,9 +38,9 @@ class Speed:
 
     def loop(self, n_steps: float, n_rows: float, n_candidates: float) -> float:
         """Seconds that picking so many atoms takes, on these rows, of so many candidates."""
-        a_step = n_rows * n_candidates * MEMORY_BOUND
+        a_step = n_rows * n_candidates * OPERATIONS_A_VALUE
         if self.has_loss:
-            a_step += LOSS_A_ROW * n_rows * self.n_outputs**OUTPUTS_POWER
+            a_step += LOSS_OPERATIONS_A_ROW * n_rows * self.n_outputs**OUTPUTS_POWER
         return n_steps * (a_step / self.operations + SECONDS_A_STEP)
 
     def inverses(self, n_fits: float, n_rows: float) -> float:
@@ -54,18 +48,18 @@ class Speed:
         return n_fits * 2.0 * n_rows**3 / self.operations
 
     def evidence(self, n_steps: float, n_rows: float, n_features: float) -> float:
-        """Seconds of a search by L-BFGS over the evidence of so many rows."""
-        return LOOKS_A_STEP * n_steps * n_rows**2 * (2.0 * n_rows + 20.0 * n_features + 100.0) / self.operations
+        """Seconds of a minimisation by L-BFGS over the evidence of so many rows."""
+        return EVALUATIONS_A_STEP * n_steps * n_rows**2 * (2.0 * n_rows + 20.0 * n_features + 100.0) / self.operations
 
-    def descent(self, n_steps: float, n_rows: float, n_atoms: float, a_value: float) -> float:
-        """Seconds of a search by L-BFGS, with so many operations for every kernel value of a look."""
-        return LOOKS_A_STEP * n_steps * n_rows * n_atoms * a_value / self.operations
+    def minimisation(self, n_steps: float, n_rows: float, n_atoms: float, a_value: float) -> float:
+        """Seconds of a minimisation by L-BFGS, with so many operations for every kernel value of an evaluation."""
+        return EVALUATIONS_A_STEP * n_steps * n_rows * n_atoms * a_value / self.operations
 
     def all_rows(self, n_steps: float, n_rows: float) -> float:
         """Seconds of the last loop, whose candidates are its atoms, and of the last refit."""
         if not self.has_loss:
             return 6.0 * n_rows * n_steps**2 / self.operations + n_steps * SECONDS_A_STEP / 4
-        refit = LAST_LOOKS * 4.0 * n_rows * n_steps * self.n_outputs / self.operations
+        refit = REFIT_EVALUATIONS * 4.0 * n_rows * n_steps * self.n_outputs / self.operations
         return self.loop(n_steps, n_rows, 0.5 * n_steps) + refit
 
 
@@ -77,4 +71,4 @@ def operations_a_second() -> float:
             start = time.perf_counter()
             A @ A
             took.append(time.perf_counter() - start)
-    return ATTAINED * 2 * 256**3 / max(min(took), 1e-9)
+    return ATTAINED_SPEED * 2 * 256**3 / max(min(took), 1e-9)

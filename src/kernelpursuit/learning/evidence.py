@@ -22,19 +22,17 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.blas import dtrsm
 
-from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses, Target, inverse_of_square, orthonormal
-from kernelpursuit.learning.model import ALPHAS
-from kernelpursuit.learning.sample import CONSTANT, effective_size, usual_weights, without_wild_values
+from kernelpursuit.learning.constants import ALPHA_LIMITS, MAX_ROUNDING_NOISE, ROUNDING_NOISE_FRACTION
+from kernelpursuit.learning.leave_one_out import MIN_ONE_MINUS_LEVERAGE, Losses, Target, inverse_of_square, orthonormal
+from kernelpursuit.learning.sample import CONSTANT_TOLERANCE, effective_size, usual_weights, without_wild_values
 from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
 
 # The logarithm of the largest error that is no overflow.
-LARGEST_LOG = 700.0
+MAX_LOG_ERROR = 700.0
 # Most noise of a row, beside that of one of weight one; with more it says nothing.
-MOST_NOISE = 1e10
-# The fraction of the variance of rounding that discrete targets have as noise, and the most that is taken for granted.
-ROUNDING, MOST_ROUNDING = 0.1, 0.03
+MAX_NOISE = 1e10
 # Values that differ by less than this fraction of their spread are the same but for rounding.
-SAME = 1e-9
+SAME_VALUE_TOLERANCE = 1e-9
 
 
 class Evidence:
@@ -51,11 +49,11 @@ class Evidence:
         self.target = target
         weights = usual_weights(target.weights)
         size = effective_size(weights, target.counts)
-        self._noise = np.minimum(1.0 / weights, MOST_NOISE)
+        self._noise = np.minimum(1.0 / weights, MAX_NOISE)
         self._log_noise = float(np.log(self._noise).sum())
         self._fixed = orthonormal(target.fixed())
         # Targets that do not vary say nothing. A normal distribution takes one wild value for a sign of much noise.
-        varies = np.ptp(target.y, axis=1) > CONSTANT * np.abs(target.y).max(axis=1)
+        varies = np.ptp(target.y, axis=1) > CONSTANT_TOLERANCE * np.abs(target.y).max(axis=1)
         self._y = without_wild_values(target.y[varies] if varies.any() else target.y)
         #: The number of independent observations.
         self.n_observations = max(size - len(self._fixed), 1.0)
@@ -108,10 +106,10 @@ class Evidence:
         """Leave-one-out losses of the posterior mean; infinite where C is singular."""
         found = self._project(K.copy(), alpha)
         if found is None:
-            return Losses(np.full(len(K), np.inf), self.target.judged)
+            return Losses(np.full(len(K), np.inf), self.target.validation_share)
         noise, y = alpha * self._noise, self.target.y
         leverage = 1.0 - noise * found[0].diagonal()
-        left = one_minus_leverage(leverage, self.target.counts, at_least=LEAST_LEFT)
+        left = one_minus_leverage(leverage, self.target.counts, at_least=MIN_ONE_MINUS_LEVERAGE)
         return self.target.losses(loo_prediction(y, noise * (y @ found[0]), left))
 
     def minus_two_log(self, error: float) -> float:
@@ -123,7 +121,7 @@ class Evidence:
             return np.inf
         log_det += self._beyond * np.log(alpha) - self._log_noise
         log_error = float(np.log(cost).mean() + log_det / self.n_observations)
-        return float(np.exp(log_error)) if log_error < LARGEST_LOG else np.inf
+        return float(np.exp(log_error)) if log_error < MAX_LOG_ERROR else np.inf
 
     def _factor(self, K: np.ndarray, alpha: float) -> np.ndarray | None:
         """R with `R'R = C`; None where C is singular. K is written over."""
@@ -161,6 +159,6 @@ def _least_noise(y: np.ndarray) -> float:
     for values in y:
         steps, spread = np.diff(np.unique(values)), float(values.std())
         # Two values that differ by rounding alone are one.
-        step = steps[steps > SAME * spread].min(initial=np.inf)
-        least.append(ROUNDING * (step / spread) ** 2 / 12 if np.isfinite(step) and spread > 0 else 0.0)
-    return float(np.clip(min(least), ALPHAS[0], MOST_ROUNDING))
+        step = steps[steps > SAME_VALUE_TOLERANCE * spread].min(initial=np.inf)
+        least.append(ROUNDING_NOISE_FRACTION * (step / spread) ** 2 / 12 if np.isfinite(step) and spread > 0 else 0.0)
+    return float(np.clip(min(least), ALPHA_LIMITS[0], MAX_ROUNDING_NOISE))

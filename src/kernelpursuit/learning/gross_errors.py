@@ -15,23 +15,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit.exceptions import GrossErrorWarning
+from kernelpursuit.learning.constants import (
+    CODE_FRACTION,
+    CODE_GAP,
+    FEW_GROSS_ERRORS,
+    GROSS_ERROR_FRACTION,
+    GROSS_ERROR_GAP,
+    MAX_RANGES_AWAY,
+    MIN_DISTINCT_VALUES,
+    MIN_TAIL,
+    MIN_VALUES,
+    TAIL_FRACTION,
+    TAIL_LOG_ODDS,
+)
 
-# The gap is this many times as wide as the range of the others; for a code of missing values, the second.
-GAP, GAP_OF_CODES = 12.0, 3.0
 # Numbers that are written for missing values.
-CODES = (-999.0, -9999.0, -99999.0, -999999.0, 999.0, 9999.0, 99999.0, 999999.0)
-# At most this fraction of a column is wild, or this many values; of codes, the third.
-FRACTION, FEW, FRACTION_OF_CODES = 0.01, 3, 0.5
-# The logarithm of the odds against the heaviest of tails, of an index as the others have, reaching as far.
-LOG_ODDS = 8.0
-# The largest distances from the median that are taken for the tail: a fraction, and at least so many.
-TAIL, LEAST_TAIL = 0.2, 10
-# Fewer values, and fewer that differ, say nothing of what is usual.
-FEWEST, FEWEST_LEVELS = 20, 3
-# No kernel reaches as far as so many times the range of a feature.
-FAR = 1000.0
+MISSING_VALUE_CODES = (-999.0, -9999.0, -99999.0, -999999.0, 999.0, 9999.0, 99999.0, 999999.0)
 # How many values a warning names.
-NAMED = 3
+MAX_NAMED_VALUES = 3
 
 
 def gross_errors(values: np.ndarray) -> np.ndarray:
@@ -42,12 +43,12 @@ def gross_errors(values: np.ndarray) -> np.ndarray:
     """
     values = np.asarray(values, dtype=np.float64)
     found = np.zeros(len(values), dtype=bool)
-    if len(values) < FEWEST:
+    if len(values) < MIN_VALUES:
         return found
-    for code in {float(values.min()), float(values.max())}.intersection(CODES):
+    for code in {float(values.min()), float(values.max())}.intersection(MISSING_VALUE_CODES):
         found |= _is_code(values, code)
     rest = np.flatnonzero(~found)
-    if len(rest) < FEWEST or not _has_extremes(values[rest]):
+    if len(rest) < MIN_VALUES or not _has_extremes(values[rest]):
         return found
     ordered = np.sort(values[rest])
     top, bottom = _lowest_error(ordered), -_lowest_error(-ordered[::-1])
@@ -59,10 +60,10 @@ def _is_code(values: np.ndarray, code: float) -> np.ndarray:
     """Mark a code of missing values, where it is far from all others."""
     marked = values == code
     others = values[~marked]
-    if marked.sum() > FRACTION_OF_CODES * len(values) or len(others) < FEWEST or others.max() == others.min():
+    if marked.sum() > CODE_FRACTION * len(values) or len(others) < MIN_VALUES or others.max() == others.min():
         return np.zeros_like(marked)
     gap = min(abs(code - others.min()), abs(code - others.max()))
-    return marked if gap > GAP_OF_CODES * (others.max() - others.min()) else np.zeros_like(marked)
+    return marked if gap > CODE_GAP * (others.max() - others.min()) else np.zeros_like(marked)
 
 
 def _has_extremes(values: np.ndarray) -> bool:
@@ -75,7 +76,7 @@ def _has_extremes(values: np.ndarray) -> bool:
 
 
 def _most_errors(n_values: int) -> int:
-    return max(FEW, int(FRACTION * n_values))
+    return max(FEW_GROSS_ERRORS, int(GROSS_ERROR_FRACTION * n_values))
 
 
 def _lowest_error(ordered: np.ndarray) -> float:
@@ -84,10 +85,10 @@ def _lowest_error(ordered: np.ndarray) -> float:
     # In halves, so that no difference overflows.
     half = ordered / 2
     below = half[n - few - 1 : n - 1]  # the largest that is left, if the m = few, ..., 1 largest are errors
-    is_gap = (half[n - few :] - below) / GAP > below - half[few]
+    is_gap = (half[n - few :] - below) / GROSS_ERROR_GAP > below - half[few]
     for place in n - few + np.flatnonzero(is_gap):
         others = ordered[few:place]
-        if len(np.unique(others)) >= FEWEST_LEVELS and not _belongs_to_tail(ordered[place], others):
+        if len(np.unique(others)) >= MIN_DISTINCT_VALUES and not _belongs_to_tail(ordered[place], others):
             return float(ordered[place])
     return np.inf
 
@@ -102,12 +103,12 @@ def _belongs_to_tail(value: float, others: np.ndarray) -> bool:
     # In units of the value, so that no difference overflows.
     distances = np.abs(others / value - middle / value)
     distances = np.sort(distances[distances > 0])
-    tail = distances[-max(LEAST_TAIL, int(TAIL * len(distances))) :]
-    if len(tail) < LEAST_TAIL:
+    tail = distances[-max(MIN_TAIL, int(TAIL_FRACTION * len(distances))) :]
+    if len(tail) < MIN_TAIL:
         return True
     # Of few values, the estimate may be too small by so much.
     index = float(np.log(tail / tail[0]).mean()) * (1.0 + 2.0 / np.sqrt(len(tail)))
-    return float(np.log(abs(1.0 - middle / value) / tail[0])) < index * (np.log(len(tail)) + LOG_ODDS)
+    return float(np.log(abs(1.0 - middle / value) / tail[0])) < index * (np.log(len(tail)) + TAIL_LOG_ODDS)
 
 
 def gross_errors_of(X: np.ndarray) -> dict[int, np.ndarray]:
@@ -128,7 +129,7 @@ def tame_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | None) 
         places = [
             f"{X[row, j]:g} in {_column(j, names)}, row {row if rows is None else rows[row]}"
             for j, marked in found.items()
-            for row in np.flatnonzero(marked)[:NAMED]
+            for row in np.flatnonzero(marked)[:MAX_NAMED_VALUES]
         ]
         warnings.warn(
             f"X holds {_count(n_values)} far from all others: {_some(places, n_values)}; features are standardised "
@@ -139,7 +140,7 @@ def tame_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | None) 
         X = X.copy()
     for j, marked in found.items():
         usual = X[~marked, j]
-        reach = FAR * (usual.max() - usual.min())
+        reach = MAX_RANGES_AWAY * (usual.max() - usual.min())
         X[:, j] = np.clip(X[:, j], usual.min() - reach, usual.max() + reach)
     return X
 
@@ -172,4 +173,4 @@ def _count(n_values: int) -> str:
 
 
 def _some(places: list[str], n_values: int) -> str:
-    return ", ".join(places[:NAMED]) + (", ..." if n_values > NAMED else "")
+    return ", ".join(places[:MAX_NAMED_VALUES]) + (", ..." if n_values > MAX_NAMED_VALUES else "")

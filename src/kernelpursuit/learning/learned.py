@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,10 +18,10 @@ class Learned:
 
     kernel     with one gamma for each feature
     alpha      the penalty
-    scales     of the standardised features: how fast models vary with each, 0 for one that has no say
+    scales     of the standardised features: how fast models vary with each, 0 for an irrelevant one
     atoms      the atoms, or None where only the scales were asked for
     rows       the training row at which each atom is centred, or was before it moved
-    held_back  marks the rows that no atom was picked from, or None
+    is_validation  marks the validation rows, which no atom was picked from, or None
     refined    whether atoms were moved
     trend      centre and spread of the features of a straight line that is in every model, or None
     simple     why a simple model is kept, in words, or None
@@ -38,7 +37,7 @@ class Learned:
     scales: np.ndarray
     atoms: KernelAtoms | None
     rows: np.ndarray
-    held_back: np.ndarray | None
+    is_validation: np.ndarray | None
     refined: bool
     trend: Standard | None = None
     simple: str | None = None
@@ -59,7 +58,7 @@ def to_original_units(
     model: Model,
     standard: Standard,
     places: np.ndarray,
-    held_back: np.ndarray | None,
+    is_validation: np.ndarray | None,
     *,
     refined: bool,
     atoms: bool,
@@ -71,7 +70,7 @@ def to_original_units(
     if not (np.isfinite(gamma).all() and gamma.any()):
         raise ValueError("X is so large, or varies by so little, that its squares leave the range; scale X first.")
     resolved = kernel.with_gamma(gamma)
-    centers: Any = KernelAtoms(resolved, standard.undo(model.centers), factors=model.factors) if atoms else None
+    centers = KernelAtoms(resolved, standard.undo(model.centers), factors=model.width_factors) if atoms else None
     return Learned(
-        resolved, model.alpha, model.scales, atoms=centers, rows=places, held_back=held_back, refined=refined
+        resolved, model.alpha, model.scales, atoms=centers, rows=places, is_validation=is_validation, refined=refined
     )

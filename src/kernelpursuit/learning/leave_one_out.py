@@ -21,22 +21,20 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, qr
 from scipy.linalg.blas import dger, dtrsm
 from scipy.linalg.lapack import dpotri
 
+from kernelpursuit.learning.constants import MAX_ERROR_RANGES, MIN_TRIMMED, TRIMMED_FRACTION
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Objective, inner_products, product, subtract_products
 from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
 
 # A row that the others say nothing of has an error without bound; 1 - h is at least this, so that a minimisation can go
 # on. Leverages have a rounding error of eps times the condition of A, and this is its size where that is 1e10.
-LEAST_LEFT = 1e-6
+MIN_ONE_MINUS_LEVERAGE = 1e-6
 # Beside the largest squared length of a column, less penalty than this is lost in rounding: A has k such columns, and
 # Cholesky's method needs it positive definite by more than k eps.
 SMALLEST_PENALTY = 1e-13
 # A fixed function of which less than this fraction is independent of the others is a sum of them: what rounding leaves
 # of such a sum is some n_rows eps, 1e-12 for thousands of rows, and a hundredfold of it is taken for it.
-DEPENDENT = 1e-10
-# A squared error counts up to that of so many times the range of the targets, without as many of the largest and of
-# the smallest as the others: a fraction of them, or so many.
-MAX_RANGES, TRIMMED_FRACTION, MIN_TRIMMED = 100.0, 0.01, 3
+DEPENDENT_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ class Losses:
         """The error."""
         return float(self.values @ self.shares)
 
-    def are_clearly_below(self, others: Losses, part: float, standard_errors: float = 2.0) -> bool:
-        """Whether the mean is lower by this part, and by more than some standard errors of the difference, row by row.
+    def are_clearly_below(self, others: Losses, fraction: float, standard_errors: float = 2.0) -> bool:
+        """Whether the mean is lower by this fraction, and by some standard errors of the difference, row by row.
 
         So few rows, or a few outliers, decide nothing.
         """
@@ -61,7 +59,7 @@ class Losses:
         # Relative to the largest, since a loss may be the square of a large number itself.
         size = float(np.abs(less).max()) or 1.0
         error = size * float(np.sqrt(np.square(self.shares) @ np.square((less - mean) / size)))
-        return mean > part * abs(others.mean) and mean > standard_errors * error
+        return mean > fraction * abs(others.mean) and mean > standard_errors * error
 
 
 def joined_losses(several: Sequence[Losses]) -> Losses:
@@ -77,7 +75,7 @@ class Observed:
     y          targets as the loss takes them, shape (n_targets, n_rows)
     weights    of the rows in the loss
     loss       None for the squared one
-    judged     how much each row's leave-one-out error counts, beside its weight
+    validation_weights  how much each row's leave-one-out error counts, beside its weight: 0 for no validation row
     intercept  whether there is a constant that is not penalised
     counts     how often each row was seen: left out, a row of weight 2 goes once; None where its weight says it
     trend      values of other functions that are in every model, unpenalised, shape (n_functions, n_rows), or None
@@ -86,7 +84,7 @@ class Observed:
     y: np.ndarray
     weights: np.ndarray
     loss: Loss | None
-    judged: np.ndarray
+    validation_weights: np.ndarray
     intercept: bool
     counts: np.ndarray | None = None
     trend: np.ndarray | None = None
@@ -98,7 +96,7 @@ class Target:
     response         the working response, shape (n_targets, n_rows); for the squared loss the targets themselves
     working_weights  weights of the rows in the approximation
     counts           how often each row was seen
-    judged           the share of each row's leave-one-out error in their mean
+    validation_share the share of each row's leave-one-out error in their mean
     most             largest error of every target that counts as what it is under the squared loss, (n_targets, 1)
 
     Parameters
@@ -117,8 +115,8 @@ class Target:
             assert scores is not None, "another loss than the squared one is expanded around scores"
             local = Objective(self.loss, self.y, self.weights).around(scores)
             self.working_weights, self.response = local.weights, local.response
-        judged = observed.judged * observed.weights
-        self.judged = judged / judged.sum()
+        share = observed.validation_weights * observed.weights
+        self.validation_share = share / share.sum()
         self.counts = np.maximum(observed.weights, 1.0) if observed.counts is None else observed.counts
         self.most = _largest_counted_error(self.y)
 
@@ -130,19 +128,21 @@ class Target:
     def losses(self, loo_scores: np.ndarray) -> Losses:
         """Losses of leave-one-out predictions."""
         if self.loss is None:
-            return Losses(np.square(np.clip(loo_scores - self.y, -self.most, self.most)).mean(axis=0), self.judged)
-        return Losses(self.loss.value(self.y, loo_scores), self.judged)
+            return Losses(
+                np.square(np.clip(loo_scores - self.y, -self.most, self.most)).mean(axis=0), self.validation_share
+            )
+        return Losses(self.loss.value(self.y, loo_scores), self.validation_share)
 
     def gradient(self, loo_scores: np.ndarray) -> np.ndarray:
         """The derivative of the mean loss by such predictions."""
         if self.loss is None:
             error = loo_scores - self.y
-            return np.where(np.abs(error) < self.most, 2 * error * self.judged / len(loo_scores), 0.0)
-        return self.loss.gradient(self.y, loo_scores) * self.judged
+            return np.where(np.abs(error) < self.most, 2 * error * self.validation_share / len(loo_scores), 0.0)
+        return self.loss.gradient(self.y, loo_scores) * self.validation_share
 
 
 class Fitted(ABC):
-    """What is lowered: a function of the kernel values of some atoms, whose weights are fitted, and of the penalty.
+    """What is minimised: a function of the kernel values of some atoms, whose weights are fitted, and of the penalty.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ class Fitted(ABC):
 
     @property
     def n_observations(self) -> float:
-        """How many rows of equal weight the judged ones come to."""
-        return 1.0 / float(np.square(self.target.judged).sum())
+        """How many rows of equal weight the validation rows come to."""
+        return 1.0 / float(np.square(self.target.validation_share).sum())
 
     def _weigh(self, K: np.ndarray) -> np.ndarray:
         """Make kernel values the columns of the fit, in place: times the root of the weights, without what is fixed."""
@@ -218,14 +218,14 @@ class LeaveOneOut(Fitted):
         weighted = self._weigh(K.copy())
         R = self._factor(weighted, alpha)
         if R is None:
-            return Losses(np.full(K.shape[1], np.inf), self.target.judged)
+            return Losses(np.full(K.shape[1], np.inf), self.target.validation_share)
         V = dtrsm(1.0, R, weighted.T, side=1, overwrite_b=1).T
         residual = self._response - (self._response @ V.T) @ V
-        return self.target.losses(self._loo_scores(residual, self._left(np.einsum("ij,ij->j", V, V))))
+        return self.target.losses(self._loo_scores(residual, self._one_minus_leverage(np.einsum("ij,ij->j", V, V))))
 
     def without_atoms(self) -> Losses:
         """The losses of what is fixed alone."""
-        return self.target.losses(self._loo_scores(self._response, self._left(np.zeros(len(self._root)))))
+        return self.target.losses(self._loo_scores(self._response, self._one_minus_leverage(np.zeros(len(self._root)))))
 
     def errors(self, K: np.ndarray, alphas: np.ndarray) -> list[float]:
         """The errors with several penalties, by one eigendecomposition."""
@@ -235,9 +235,11 @@ class LeaveOneOut(Fitted):
         b, share, errors = V @ self._response.T, np.square(V), []
         for alpha in alphas:
             # Squares of what is dependent are zero but for rounding.
-            part = 1.0 / (np.maximum(squares, 0.0) + max(alpha, SMALLEST_PENALTY * squares[-1]))
-            residual = self._response - (b.T * part) @ V
-            errors.append(self.target.losses(self._loo_scores(residual, self._left(part @ share))).mean)
+            inverse = 1.0 / (np.maximum(squares, 0.0) + max(alpha, SMALLEST_PENALTY * squares[-1]))
+            residual = self._response - (b.T * inverse) @ V
+            errors.append(
+                self.target.losses(self._loo_scores(residual, self._one_minus_leverage(inverse @ share))).mean
+            )
         return errors
 
     def gradient(self, K: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
@@ -249,11 +251,11 @@ class LeaveOneOut(Fitted):
         W = product(inverse_of_square(R), weighted, self.n_threads)
         w = W @ self._response.T
         residual = self._response - w.T @ weighted
-        left = self._left(np.einsum("ij,ij->j", W, weighted))
-        loo_scores = self._loo_scores(residual, left)
-        # The score without row i is (t_i - e_i / left_i) / root_i.
-        a = -self.target.gradient(loo_scores) / (self._root * left)
-        c = (a * residual / left).sum(axis=0) / self.target.counts
+        one_minus_h = self._one_minus_leverage(np.einsum("ij,ij->j", W, weighted))
+        loo_scores = self._loo_scores(residual, one_minus_h)
+        # The score without row i is (t_i - e_i / (1 - h_i)) / root_i.
+        a = -self.target.gradient(loo_scores) / (self._root * one_minus_h)
+        c = (a * residual / one_minus_h).sum(axis=0) / self.target.counts
         v = W @ a.T
         if self.target.loss is None:  # then no c is negative, and the product is symmetric to BLAS as well
             scaled = W * np.sqrt(c)
@@ -271,14 +273,14 @@ class LeaveOneOut(Fitted):
             G *= self._root
         return self.target.losses(loo_scores).mean, G, by_alpha
 
-    def _left(self, leverage: np.ndarray) -> np.ndarray:
+    def _one_minus_leverage(self, leverage: np.ndarray) -> np.ndarray:
         """`1 - h` of every row, with what is fixed, when one observation is left out."""
         fixed = np.einsum("ij,ij->j", self._fixed, self._fixed)
-        return one_minus_leverage(leverage + fixed, self.target.counts, at_least=LEAST_LEFT)
+        return one_minus_leverage(leverage + fixed, self.target.counts, at_least=MIN_ONE_MINUS_LEVERAGE)
 
-    def _loo_scores(self, residual: np.ndarray, left: np.ndarray) -> np.ndarray:
+    def _loo_scores(self, residual: np.ndarray, one_minus_h: np.ndarray) -> np.ndarray:
         """Leave-one-out predictions of all rows."""
-        return loo_prediction(self.target.response, residual, left, self._root)
+        return loo_prediction(self.target.response, residual, one_minus_h, self._root)
 
 
 def orthonormal(functions: np.ndarray) -> np.ndarray:
@@ -287,7 +289,7 @@ def orthonormal(functions: np.ndarray) -> np.ndarray:
         return functions / np.linalg.norm(functions, axis=1, keepdims=True)
     Q, R, _ = qr(functions.T, mode="economic", pivoting=True)
     sizes = np.abs(R.diagonal())
-    return np.ascontiguousarray(Q[:, sizes > DEPENDENT * sizes[0]].T)
+    return np.ascontiguousarray(Q[:, sizes > DEPENDENT_TOLERANCE * sizes[0]].T)
 
 
 def _largest_counted_error(y: np.ndarray) -> np.ndarray:
@@ -301,7 +303,7 @@ def _largest_counted_error(y: np.ndarray) -> np.ndarray:
         return np.full((len(y), 1), np.inf)
     ordered = np.partition(y, (few, n - few - 1), axis=1)
     spread = ordered[:, n - few - 1] - ordered[:, few]
-    return np.where(spread > 0, MAX_RANGES * spread, np.inf)[:, None]
+    return np.where(spread > 0, MAX_ERROR_RANGES * spread, np.inf)[:, None]
 
 
 def inverse_of_square(R: np.ndarray) -> np.ndarray:

@@ -11,44 +11,43 @@ from scipy.optimize import minimize
 
 from kernelpursuit import _native
 from kernelpursuit.kernels.base import Spec
+from kernelpursuit.learning.constants import (
+    ALPHA_LIMITS,
+    PRIOR_SPREAD,
+    PRIOR_SPREAD_OF_LABELS,
+    SCALE_LIMITS,
+    WIDTH_FACTOR_LIMITS,
+)
 from kernelpursuit.learning.leave_one_out import Target
 from kernelpursuit.pursuit import Ended, Watch
 
-# Scales of standardised features: below the first a feature is out, above the second all its values are far apart.
-SCALES = (1e-4, 1e2)
-# A smaller penalty lets weights grow so large that their digits cancel.
-ALPHAS = (1e-6, 1e4)
-FACTORS = (1e-2, 1e2)
-# Scales of features differ by factors of about e to this power, as far as is known before rows are seen. Labels say
-# less than numbers, and the leave-one-out error of their losses is an approximation: it has the closer prior.
-SPREAD_OF_SCALES, SPREAD_OF_LABELS = 1.0, 0.5
-# What a search is told where there is no error, since the kernel values are singular.
-WORST = 1e10
+# The value that L-BFGS is told where there is no error, since the kernel values are singular.
+SINGULAR_VALUE = 1e10
 
 
 @dataclass(frozen=True)
 class Model:
     """Atoms at centres, in standardised features.
 
-    scales   one for each feature, 0 for one that is out; row z and centre c are compared by `(z - c) * scales`
-    alpha    the penalty
-    centers  shape (k, n_features)
-    factors  of gamma, one for each atom
+    scales         one for each feature, 0 for an irrelevant one; `(z - c) * scales` compares row z with centre c
+    alpha          the penalty
+    centers        shape (k, n_features)
+    width_factors  of gamma, one for each atom
     """
 
     scales: np.ndarray
     alpha: float
     centers: np.ndarray
-    factors: np.ndarray
+    width_factors: np.ndarray
 
     def values(self, spec: Spec, Z: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Values of the atoms on rows, shape (k, n_rows)."""
         centers, rows = self.centers * self.scales, Z * self.scales
-        return _native.block(spec, centers, rows, factors=self.factors, n_threads=n_threads)
+        return _native.block(spec, centers, rows, factors=self.width_factors, n_threads=n_threads)
 
 
 class Criterion(Protocol):
-    """What is lowered: a function of the kernel values of some atoms and of the penalty.
+    """What is minimised: a function of the kernel values of some atoms and of the penalty.
 
     target          what is to be predicted
     n_observations  how many of them the value is the mean of, which a prior is held against
@@ -67,38 +66,40 @@ class Criterion(Protocol):
 
 
 @dataclass(frozen=True)
-class Descent:
-    """What a search found: the model, and its error on the rows that were judged."""
+class Minimum:
+    """What a minimisation found: the model, and its error on the validation rows."""
 
     model: Model
     error: float
 
 
 class _Packing:
-    """The model as one vector: log scales, log penalty, and where atoms move, centres and log factors.
+    """The model as one vector: log scales, log penalty, and where atoms move, centres and log width factors.
 
-    Centres are counted in the widths that atoms have at the start, so that a step of one is large for all numbers.
+    Centres are in units of the length scales at the start, so that a step of one is large for all numbers.
     """
 
-    def __init__(self, start: Model, moves: bool, alphas: tuple[float, float]):
+    def __init__(self, start: Model, moves_atoms: bool, alphas: tuple[float, float]):
         self.start = start
-        self.moves = moves
+        self.moves_atoms = moves_atoms
         self.alphas = alphas
         self.used = start.scales > 0
-        self.widths = 1.0 / start.scales[self.used]
-        self.sizes = np.array([len(self.widths), 1, len(start.factors) * len(self.widths), len(start.factors)])
+        self.length_scales = 1.0 / start.scales[self.used]
+        self.sizes = np.array(
+            [len(self.length_scales), 1, len(start.width_factors) * len(self.length_scales), len(start.width_factors)]
+        )
 
     def vector(self) -> np.ndarray:
         """The start."""
         model = self.start
         parts = [np.log(model.scales[self.used]), np.log(np.clip([model.alpha], *self.alphas))]
-        if self.moves:
-            parts += [(model.centers[:, self.used] / self.widths).ravel(), np.log(model.factors)]
+        if self.moves_atoms:
+            parts += [(model.centers[:, self.used] / self.length_scales).ravel(), np.log(model.width_factors)]
         return np.concatenate(parts)
 
     def bounds(self) -> list[tuple[float | None, float | None]]:
         """Least and largest of every number."""
-        limits = [SCALES, self.alphas, None, FACTORS][: 4 if self.moves else 2]
+        limits = [SCALE_LIMITS, self.alphas, None, WIDTH_FACTOR_LIMITS][: 4 if self.moves_atoms else 2]
         logs: list[tuple[float | None, float | None]] = [
             (None, None) if limit is None else (float(np.log(limit[0])), float(np.log(limit[1]))) for limit in limits
         ]
@@ -106,22 +107,22 @@ class _Packing:
 
     def model(self, x: np.ndarray) -> Model:
         """The model that a vector stands for."""
-        log_scales, log_alpha, *rest = np.split(x, np.cumsum(self.sizes[: 3 if self.moves else 1]))
+        log_scales, log_alpha, *rest = np.split(x, np.cumsum(self.sizes[: 3 if self.moves_atoms else 1]))
         scales = np.zeros_like(self.start.scales)
         scales[self.used] = np.exp(log_scales)
         found = replace(self.start, scales=scales, alpha=float(np.exp(log_alpha[0])))
-        if self.moves:
+        if self.moves_atoms:
             centers = self.start.centers.copy()
-            centers[:, self.used] = rest[0].reshape(len(centers), -1) * self.widths
-            found = replace(found, centers=centers, factors=np.exp(rest[1]))
+            centers[:, self.used] = rest[0].reshape(len(centers), -1) * self.length_scales
+            found = replace(found, centers=centers, width_factors=np.exp(rest[1]))
         return found
 
-    def doubt(self, x: np.ndarray, spread: float) -> tuple[float, np.ndarray]:
-        """How unlikely scales are before rows are seen: minus the log-likelihood, and its derivative by their logs.
+    def negative_log_prior(self, x: np.ndarray, spread: float) -> tuple[float, np.ndarray]:
+        """The negative logarithm of the prior of the scales, but for a constant, and its derivative by their logs.
 
-        Nothing where atoms move, whose rows have said what there is to say of scales.
+        Both are 0 where atoms move: their rows have said what there is to say of scales.
         """
-        if self.moves:
+        if self.moves_atoms:
             return 0.0, np.zeros(self.sizes[0])
         logs = x[: self.sizes[0]]
         away = (logs - logs.mean()) / spread
@@ -132,79 +133,90 @@ class _Packing:
     ) -> np.ndarray:
         """Derivatives by the numbers of the vector, from those by logarithms and by centres in scaled coordinates."""
         parts = [by_scale[self.used], np.array([by_alpha])]
-        if self.moves:
-            parts += [(by_center[:, self.used] * (model.scales[self.used] * self.widths)).ravel(), by_factor]
+        if self.moves_atoms:
+            parts += [(by_center[:, self.used] * (model.scales[self.used] * self.length_scales)).ravel(), by_factor]
         return np.concatenate(parts)
 
 
-def descend(
-    start: Model,
-    spec: Spec,
-    Z: np.ndarray,
-    objective: Criterion,
-    *,
-    steps: int,
-    moves: bool,
-    penalty_is_given: bool = False,
-    alphas: tuple[float, float] = ALPHAS,
-    spread: float | None = None,
-    n_threads: int | None = None,
-    watch: Watch | None = None,
-) -> Descent:
-    """Lower an objective by L-BFGS over scales and penalty, and where it `moves`, over centres and factors as well.
+@dataclass(frozen=True)
+class MinimiseSpec:
+    """What a minimisation by L-BFGS changes, and how long it goes on.
 
-    Features are taken to be alike until rows say otherwise: beside the error, as a log-likelihood, stands a log-normal
-    prior of the scales. What is lowered of a squared error is its logarithm; other losses may be below zero, and are
-    taken relative to the start. So the units of the targets do not matter. A penalty that is given stays as it is;
-    others are within `alphas`. `spread` is that of the prior, by default the one for the loss.
-    Where `watch` asks for an end, the best so far is taken.
+    n_steps           most steps
+    moves_atoms       whether centres and width factors change, beside feature scales and penalty
+    penalty_is_given  whether the penalty stays as it is
+    alphas            least and largest penalty
+    prior_spread      standard deviation of the log scales in their prior; None for that of the loss
+    n_threads         threads of the native core
+    watch             may ask for an end; the best model so far is then taken
     """
-    packing = _Packing(start, moves, alphas)
-    squared, unit = objective.target.loss is None, np.nan
+
+    n_steps: int
+    moves_atoms: bool = False
+    penalty_is_given: bool = False
+    alphas: tuple[float, float] = ALPHA_LIMITS
+    prior_spread: float | None = None
+    n_threads: int | None = None
+    watch: Watch | None = None
+
+
+def minimise(start: Model, kernel: Spec, Z: np.ndarray, criterion: Criterion, spec: MinimiseSpec) -> Minimum:
+    """Minimise a criterion by L-BFGS over scales and penalty, and where atoms move, over centres and width factors.
+
+    Features are taken to be alike until rows say otherwise: to the error, as a negative log-likelihood, the negative
+    logarithm of a log-normal prior of the scales is added. What is minimised of a squared error is its logarithm;
+    other losses may be below zero, and are taken relative to the start. So the units of the targets do not matter.
+    """
+    packing = _Packing(start, spec.moves_atoms, spec.alphas)
+    squared, unit = criterion.target.loss is None, np.nan
+    spread = spec.prior_spread
     if spread is None:
-        spread = SPREAD_OF_SCALES if squared else SPREAD_OF_LABELS
+        spread = PRIOR_SPREAD if squared else PRIOR_SPREAD_OF_LABELS
     errors: list[tuple[float, float]] = []
     best = packing.vector()
-    # Written over by every look: fresh memory costs as much time as a kernel.
-    room = np.empty((len(start.factors), len(Z)))
+    # Written over by every evaluation: fresh memory costs as much time as a kernel.
+    room = np.empty((len(start.width_factors), len(Z)))
 
-    def look(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal unit, best
         model = packing.model(x)
         rows, centers = Z * model.scales, model.centers * model.scales
-        K = _native.block(spec, centers, rows, room, factors=model.factors, n_threads=n_threads)
-        error, G, by_alpha = objective.gradient(K, model.alpha)
+        K = _native.block(kernel, centers, rows, room, factors=model.width_factors, n_threads=spec.n_threads)
+        error, G, by_alpha = criterion.gradient(K, model.alpha)
         if not np.isfinite(error) or (squared and not error > 0):
-            return WORST, np.zeros_like(x)
+            return SINGULAR_VALUE, np.zeros_like(x)
         by_center, by_scale, by_factor = _native.pullback(
-            spec, centers, rows, G, factors=model.factors, n_threads=n_threads
+            kernel, centers, rows, G, factors=model.width_factors, n_threads=spec.n_threads
         )
         gradient = packing.gradient(
-            model, by_scale, 0.0 if penalty_is_given else by_alpha, by_center=by_center, by_factor=by_factor
+            model, by_scale, 0.0 if spec.penalty_is_given else by_alpha, by_center=by_center, by_factor=by_factor
         )
-        doubt, by_scales = packing.doubt(x, spread)
+        negative_log_prior, by_scales = packing.negative_log_prior(x, spread)
         if squared:
             # Twice the negative log-likelihood a row is the logarithm of the squared error.
-            value, gradient, share = float(np.log(error)), gradient / error, 2.0 / objective.n_observations
+            value, gradient, share = float(np.log(error)), gradient / error, 2.0 / criterion.n_observations
         else:
             unit = (abs(error) or 1.0) if np.isnan(unit) else unit
-            value, gradient, share = error / unit, gradient / unit, 1.0 / objective.n_observations
+            value, gradient, share = error / unit, gradient / unit, 1.0 / criterion.n_observations
         gradient[: len(by_scales)] += share * by_scales
-        if not errors or value + share * doubt < min(errors)[0]:
+        value += share * negative_log_prior
+        if not errors or value < min(errors)[0]:
             best = x.copy()
-        errors.append((value + share * doubt, error))
-        if watch is not None and watch.ask(len(errors) / (1.5 * steps)):
+        errors.append((value, error))
+        if spec.watch is not None and spec.watch.ask(len(errors) / (1.5 * spec.n_steps)):
             raise Ended
         return errors[-1][0], gradient
 
-    options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20}
-    # Where the search is ended, the best of the points that it has looked at is taken.
+    options = {"maxiter": spec.n_steps, "maxfun": 2 * spec.n_steps, "maxcor": 20}
+    # Where the minimisation is ended early, the best of the points that it has evaluated is taken.
     with suppress(Ended):
-        found = minimize(look, packing.vector(), jac=True, method="L-BFGS-B", bounds=packing.bounds(), options=options)
-        if not found.fun < WORST:
-            return Descent(start, np.inf)
+        found = minimize(
+            evaluate, packing.vector(), jac=True, method="L-BFGS-B", bounds=packing.bounds(), options=options
+        )
+        if not found.fun < SINGULAR_VALUE:
+            return Minimum(start, np.inf)
         best = found.x
     model = packing.model(best)
-    if penalty_is_given:
+    if spec.penalty_is_given:
         model = replace(model, alpha=start.alpha)
-    return Descent(model, min(errors)[1])
+    return Minimum(model, min(errors)[1])

@@ -9,18 +9,30 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit.learning.constants import DENSE_UP_TO, MAX_CATEGORIES, MAX_SCALES, REPEATED_FRACTION
 from kernelpursuit.learning.gross_errors import gross_errors, tame_features, wild_targets
-from kernelpursuit.learning.sample import CONSTANT, DENSE_UP_TO, MOST_SCALES
+from kernelpursuit.learning.sample import CONSTANT_TOLERANCE
 from kernelpursuit.rows import Distinct, distinct_numbers
 
 # Beside the largest, a smaller weight changes nothing; it is taken for this one, so that its root stays in range.
-LEAST_WEIGHT = 1e-30
+MIN_RELATIVE_WEIGHT = 1e-30
 # Weights are equal, or whole numbers of times the least, up to rounding.
-EQUAL, WHOLE = 1e-12, 1e-9
-# A column of more values than this, or than half of the rows, holds real numbers and not categories.
-CATEGORIES = 30
-# Where this fraction of the rows has the features of another row with another target, copies are observations.
-REPEATED = 0.05
+EQUAL_WEIGHT_TOLERANCE, WHOLE_NUMBER_TOLERANCE = 1e-12, 1e-9
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """What is learned from: rows, some of which may be copies of others.
+
+    X, y      rows, dense or sparse, and targets as the loss takes them, shape (n_rows, n_targets)
+    distinct  which rows differ, and their weights
+    counts    how many observations each row stands for; None for one, with all its copies
+    """
+
+    X: Any
+    y: np.ndarray
+    distinct: Distinct
+    counts: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +123,7 @@ def observe(
 def _dense_where_it_fits(X: Any) -> Any:
     if not sp.issparse(X):
         return X
-    fits = X.shape[1] <= MOST_SCALES and X.shape[0] * X.shape[1] <= DENSE_UP_TO
+    fits = X.shape[1] <= MAX_SCALES and X.shape[0] * X.shape[1] <= DENSE_UP_TO
     return X.toarray() if fits else sp.csr_array(X)
 
 
@@ -139,7 +151,7 @@ def _relative(weights: np.ndarray | None, default: Any = None) -> Any:
     """Weights beside the largest, those that are not zero with enough digits left."""
     if weights is None:
         return default
-    return np.where(weights > 0, np.maximum(weights / weights.max(), LEAST_WEIGHT), 0.0)
+    return np.where(weights > 0, np.maximum(weights / weights.max(), MIN_RELATIVE_WEIGHT), 0.0)
 
 
 def _of_mean_one(weights: np.ndarray) -> np.ndarray:
@@ -147,7 +159,7 @@ def _of_mean_one(weights: np.ndarray) -> np.ndarray:
 
 
 def _are_equal(weights: np.ndarray) -> bool:
-    return bool(weights.max() - weights.min() <= EQUAL * weights.max())
+    return bool(weights.max() - weights.min() <= EQUAL_WEIGHT_TOLERANCE * weights.max())
 
 
 def _counts(which: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -159,7 +171,7 @@ def _counts(which: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     each = np.ones(len(which))
     if weights is not None:
         times = weights / weights[weights > 0].min()
-        if times.max() < 2**31 and (np.abs(times - np.round(times)) <= WHOLE * times).all():
+        if times.max() < 2**31 and (np.abs(times - np.round(times)) <= WHOLE_NUMBER_TOLERANCE * times).all():
             each = np.round(times)
     counts = np.bincount(which, weights=each).astype(np.int64)
     return (counts // np.gcd.reduce(counts)).astype(np.float64)
@@ -170,13 +182,13 @@ def _copies_are_observations(X: Any, y: np.ndarray, distinct: Distinct) -> bool:
     first = distinct.first
     if any(_is_real(column) for column in y[first].T):
         return False
-    if len(np.unique(distinct_numbers(X[first]))) <= (1 - REPEATED) * len(first):
+    if len(np.unique(distinct_numbers(X[first]))) <= (1 - REPEATED_FRACTION) * len(first):
         return True
     return not sp.issparse(X) and not any(_is_real(column[first]) for column in X.T)
 
 
 def _is_real(column: np.ndarray) -> bool:
-    return len(np.unique(column)) > min(CATEGORIES, len(column) // 2)
+    return len(np.unique(column)) > min(MAX_CATEGORIES, len(column) // 2)
 
 
 def target_units(y: np.ndarray) -> np.ndarray:
@@ -185,5 +197,5 @@ def target_units(y: np.ndarray) -> np.ndarray:
     for j, column in enumerate(y.T):
         size = float(np.abs(column).max()) or 1.0
         spread = float((column[~gross_errors(column)] / size).std())
-        units[j] = size * (spread if spread > CONSTANT else 1.0)
+        units[j] = size * (spread if spread > CONSTANT_TOLERANCE else 1.0)
     return units

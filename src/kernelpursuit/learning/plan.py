@@ -4,41 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kernelpursuit.learning.cost import (
-    PICKED_OF_CLASSES,
-    PICKED_OF_NUMBERS,
-    Speed,
-    operations_a_second,
+from kernelpursuit.learning.constants import (
+    CLASSICAL_ATOMS,
+    CLASSICAL_CANDIDATES,
+    LIKELY_REFINE_ROUNDS,
+    LIKELY_STARTS,
+    LIKELY_STEPS,
+    LIKELY_WIDTH_TRIALS,
+    MAX_ATOMS_A_ROW,
+    MAX_FAST_ATOMS,
+    MAX_FAST_FEATURES,
+    MAX_START_ROWS,
+    MAX_VALIDATION_ROWS,
+    MIN_START_ROWS,
+    PICKED_FRACTION_OF_CLASSES,
+    PICKED_FRACTION_OF_NUMBERS,
+    REFINE_FROM,
+    ROWS_AN_ATOM,
+    THREE_KERNELS_FROM,
+    VALIDATION_FRACTION,
+    VALIDATION_FROM,
+    WIDTH_SEARCH_ROWS,
 )
+from kernelpursuit.learning.cost import Speed, operations_a_second
 from kernelpursuit.pursuit import ALL_ROWS
 
-# Up to this part of the rows, and up to this many, are held back to judge.
-HELD_BACK, MOST_HELD_BACK = 0.2, 2000
-# Fewer rows than this are all wanted to pick atoms from.
-HELD_BACK_FROM = 500
-# Fewer rows than this tell but two kernels apart.
-CHOICES_FROM = 1000
-# With fewer rows than this there is an atom at each while scales are learned.
-EVERY_ROW_BELOW = 200
-# Rows for every atom that is picked from them; and the part of them that may be atoms of functions that ask for it.
-ROWS_AN_ATOM, MOST_OF_ROWS = 2, 0.8
-# Features that a function may be fast along for more atoms to be picked while scales are learned, and how many of them.
-FAST_FEATURES, FAST_ATOMS = 3, 256
-# Atoms, and the most candidates, of a loop over a classical dictionary.
-CLASSICAL_ATOMS, CLASSICAL_CANDIDATES = 200, 10_000
-# Steps that a loop over rows commonly takes, for the root of their number.
-LIKELY_STEPS = 4.0
-# Rows of a trial with the loop, and how many trials there commonly are.
-TRIAL_ROWS, LIKELY_TRIALS = 1500, 7
-# Rounds of refinement after which it commonly ends.
-LIKELY_ROUNDS = 2
-# Fits with an atom at every row of a small sample that starts are compared by: rows, at least and at most, and fits.
-FEWEST_ROWS, MOST_ROWS, N_STARTS = 200, 400, 20
 # Parts of a fit, by the names under which they are shown.
-STARTS, SCALES_PART, KERNEL, WIDTHS_PART, ATOMS = "starts", "scales", "kernel", "widths", "atoms"
-SIMPLE, REFINING, SUITED = "simple models", "refining", "width for this loop"
-# Fewer rows than this are not refined for: they have been measured to gain nothing.
-REFINED_FROM = 5000
+STARTS_STAGE, SCALES_STAGE, KERNEL_STAGE, WIDTHS_STAGE, ATOMS_STAGE = "starts", "scales", "kernel", "widths", "atoms"
+SIMPLE_STAGE, REFINE_STAGE, WIDTH_SEARCH_STAGE = "simple models", "refining", "width for this loop"
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class ScalesPlan:
 
         Of more than a few features, an atom at every row has many more degrees of freedom than atoms that are picked.
         """
-        dof = dof if n_features == 1 else min(dof, FAST_ATOMS) if n_features <= FAST_FEATURES else 0.0
+        dof = dof if n_features == 1 else min(dof, MAX_FAST_ATOMS) if n_features <= MAX_FAST_FEATURES else 0.0
         if dof <= min(self.n_atoms, min(self.n_rows, n_rows) // self.rows_an_atom):
             return self
         return replace(self, n_atoms=int(dof), rows_an_atom=2, n_rows=min(self.n_rows, int(8 * dof)), n_steps=6)
@@ -118,31 +111,54 @@ class RefinePlan:
 
 
 @dataclass(frozen=True)
+class LearningSpec:
+    """What is to be learned, and the shape of the data.
+
+    n_rows, n_features   of the data; copies of a row are one row
+    n_kernels      kernels to choose from; none where scales are given
+    max_atoms      the largest number of atoms
+    picks_atoms    whether atoms are learned too
+    refine         whether they are refined; "auto" where that has been measured to pay
+    all_atoms      whether as many atoms are wanted as `max_atoms` allows, whatever they are good for
+    by_evidence    whether scales may be those of a Gaussian process, as they are where no atoms are picked, or rows are
+                   too few to refine them
+    searches_width whether width and penalty are then tried with the loop
+    n_outputs      targets or scores a row; these and the loss change the time, and not what is looked at
+    has_loss       whether there is another loss than the squared one
+    """
+
+    n_rows: int
+    n_features: int
+    n_kernels: int
+    max_atoms: int = 512
+    picks_atoms: bool = True
+    refine: bool | str = "auto"
+    all_atoms: bool = False
+    by_evidence: bool = False
+    searches_width: bool = False
+    n_outputs: int = 1
+    has_loss: bool = False
+
+
+@dataclass(frozen=True)
 class Plan:
     """All stages; those that are None are left out.
 
-    n_held_back  rows that judge
-    picks_from_all   whether atoms are picked from those as well
-    n_rows, n_features   of the data
-    n_kernels    kernels to choose from, the first of those that are offered; none where scales are given
-    max_atoms    most atoms that were asked for
-    suits        whether width and penalty are tried with the loop
+    wanted          what is to be learned
+    n_kernels       kernels to choose from, the first of those that are offered
+    n_validation    number of validation rows
+    picks_from_all  whether atoms are picked from those as well
     """
 
+    wanted: LearningSpec
+    n_kernels: int
     scales: ScalesPlan | None
     evidence: EvidencePlan | None
     widths: WidthsPlan
     atoms: AtomsPlan | None
     refine: RefinePlan | None
-    n_held_back: int
+    n_validation: int
     picks_from_all: bool
-    n_rows: int
-    n_features: int
-    n_kernels: int
-    max_atoms: int = 512
-    suits: bool = False
-    n_outputs: int = 1
-    has_loss: bool = False
 
     def with_atoms_for(self, dof: float) -> Plan:
         """The plan with more atoms and patience for a function of many degrees of freedom: its first atoms gain little.
@@ -151,7 +167,9 @@ class Plan:
         """
         if self.atoms is None or self.atoms.patience is None:
             return self
-        n_atoms = max(self.atoms.n_atoms, min(int(dof), int(MOST_OF_ROWS * self.n_rows), self.max_atoms))
+        n_atoms = max(
+            self.atoms.n_atoms, min(int(dof), int(MAX_ATOMS_A_ROW * self.wanted.n_rows), self.wanted.max_atoms)
+        )
         patience = max(self.atoms.patience, int(dof / 2))
         return replace(self, atoms=replace(self.atoms, n_atoms=n_atoms, patience=patience))
 
@@ -161,113 +179,92 @@ class Plan:
 
     def seconds_by_part(self) -> dict[str, float]:
         """About how long each part of a fit takes on this machine, in their order."""
-        speed, parts = Speed(self.n_outputs, self.has_loss, operations_a_second()), dict[str, float]()
-        n, d = self.n_rows, self.n_features
+        wanted, parts = self.wanted, dict[str, float]()
+        speed = Speed(wanted.n_outputs, wanted.has_loss, operations_a_second())
+        n, d = wanted.n_rows, wanted.n_features
         if self.scales is not None:
             size = min(self.scales.n_rows, n)
             k = min(self.scales.n_atoms, max(1, size // self.scales.rows_an_atom))
             a_round = speed.loop(k, size / 2, min(self.scales.n_candidates, size / 2))
-            a_round += speed.descent(self.scales.n_steps, size, k, 6.0 * k + 20.0 * d + 50.0)
-            start = speed.inverses(N_STARTS, min(max(n // 2, FEWEST_ROWS), MOST_ROWS, n))
+            a_round += speed.minimisation(self.scales.n_steps, size, k, 6.0 * k + 20.0 * d + 50.0)
+            start = speed.inverses(LIKELY_STARTS, min(max(n // 2, MIN_START_ROWS), MAX_START_ROWS, n))
             # Another kernel is commonly seen to be no better before it has its round.
             kernels = 0.5 * (self.n_kernels - 1) * a_round
-            parts = {STARTS: start, SCALES_PART: self.scales.n_rounds * a_round, KERNEL: kernels}
+            parts = {STARTS_STAGE: start, SCALES_STAGE: self.scales.n_rounds * a_round, KERNEL_STAGE: kernels}
         if self.evidence is not None:
             few, more = min(self.evidence.n_first, n), min(self.evidence.n_rows, n)
             search = self.n_kernels * speed.evidence(self.evidence.n_steps, few, d)
             search += speed.evidence(self.evidence.n_last_steps, more, d) if more > few else 0.0
-            parts = {STARTS: parts[STARTS], SCALES_PART: search}
+            parts = {STARTS_STAGE: parts[STARTS_STAGE], SCALES_STAGE: search}
         if self.evidence is not None and self.atoms is not None:
             loop = speed.loop(LIKELY_STEPS * n**0.5, n, min(n, self.evidence.n_candidates))
             return {**parts, ALL_ROWS: loop}
         if self.atoms is None:
             # What is left is a loop for each class, over a classical dictionary.
-            alone = Speed(1, self.has_loss, speed.operations)
-            if self.suits:
-                size = min(n, TRIAL_ROWS)
-                parts[SUITED] = LIKELY_TRIALS * alone.loop(min(CLASSICAL_ATOMS, self.max_atoms), size, size)
+            alone = Speed(1, wanted.has_loss, speed.operations)
+            if wanted.searches_width:
+                size = min(n, WIDTH_SEARCH_ROWS)
+                parts[WIDTH_SEARCH_STAGE] = LIKELY_WIDTH_TRIALS * alone.loop(
+                    min(CLASSICAL_ATOMS, wanted.max_atoms), size, size
+                )
             loop = alone.loop(CLASSICAL_ATOMS, n, min(n, CLASSICAL_CANDIDATES))
-            return {**parts, ALL_ROWS: self.n_outputs * loop}
-        if self.refine is None and self.n_held_back:
-            rows = min(self.widths.n_rows, n - self.n_held_back)
-            parts[WIDTHS_PART] = 2 * speed.loop(self.widths.n_atoms, rows, min(self.widths.n_candidates, rows))
+            return {**parts, ALL_ROWS: wanted.n_outputs * loop}
+        if self.refine is None and self.n_validation:
+            rows = min(self.widths.n_rows, n - self.n_validation)
+            parts[WIDTHS_STAGE] = 2 * speed.loop(self.widths.n_atoms, rows, min(self.widths.n_candidates, rows))
         size, likely = min(self.atoms.n_rows, n), 1.0
         if self.atoms.patience is not None:
-            likely = PICKED_OF_CLASSES if self.has_loss else PICKED_OF_NUMBERS
+            likely = PICKED_FRACTION_OF_CLASSES if wanted.has_loss else PICKED_FRACTION_OF_NUMBERS
         k = max(1, round(likely * self.atoms.n_atoms))
-        parts[ATOMS] = speed.loop(k, size, min(self.atoms.n_candidates, size))
+        parts[ATOMS_STAGE] = speed.loop(k, size, min(self.atoms.n_candidates, size))
         if self.refine is not None:
             size = min(self.refine.sample_for(k), n)
-            a_round = speed.descent(self.refine.n_steps, size, k, 1.0 * k + 20.0 * d + 50.0)
-            parts[REFINING] = LIKELY_ROUNDS * (3.0 if self.has_loss else 1.0) * a_round
+            a_round = speed.minimisation(self.refine.n_steps, size, k, 1.0 * k + 20.0 * d + 50.0)
+            parts[REFINE_STAGE] = LIKELY_REFINE_ROUNDS * (3.0 if wanted.has_loss else 1.0) * a_round
         return {**parts, ALL_ROWS: speed.all_rows(k, n)}
 
     def __str__(self) -> str:
         """Say in one line what will be done."""
-        words = []
-        if self.scales is not None:
-            seen = min(self.scales.n_rows, self.n_rows)
-            words.append(f"learning the scales of {self.n_features} features on {seen} of {self.n_rows} rows")
-        if self.evidence is not None:
-            seen = min(self.evidence.n_rows, self.n_rows)
-            words = [f"learning the scales of {self.n_features} features on {seen} of {self.n_rows} rows"]
-        elif self.atoms is not None:
-            words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, self.n_rows)}")
+        n, words = self.wanted.n_rows, []
+        by = self.scales if self.evidence is None else self.evidence
+        if by is not None:
+            seen = min(by.n_rows, n)
+            words.append(f"learning the scales of {self.wanted.n_features} features on {seen} of {n} rows")
+        if self.atoms is not None and self.evidence is None:
+            words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, n)}")
             if self.refine is not None:
-                seen = min(self.refine.sample_for(self.atoms.n_atoms), self.n_rows)
+                seen = min(self.refine.sample_for(self.atoms.n_atoms), n)
                 words.append(f"refining them on up to {seen} at a time while that pays")
         return f"{', '.join(words)}, fitting all rows: about {_rounded(self.seconds())} s"
 
 
-def make_plan(
-    n_rows: int,
-    n_features: int,
-    n_kernels: int,
-    *,
-    max_atoms: int,
-    picks_atoms: bool,
-    refine: bool | str,
-    all_atoms: bool = False,
-    by_evidence: bool = False,
-    suits: bool = False,
-    n_outputs: int = 1,
-    has_loss: bool = False,
-) -> Plan:
-    """Decide what is looked at; `refine` "auto" is where it has been measured to pay.
-
-    `all_atoms` says that as many are wanted as `max_atoms` allows, whatever they are good for. `by_evidence` says that
-    scales may be those of a Gaussian process, as they are where no atoms are picked, or rows are too few to refine
-    them. `suits` says that width and penalty are then tried with the loop. What is looked at does not depend on the
-    number of outputs, or on whether there is another loss than the squared one; the time does.
-    """
-    n_held_back = min(int(HELD_BACK * n_rows), MOST_HELD_BACK)
+def make_plan(wanted: LearningSpec) -> Plan:
+    """Decide how much of the data each stage looks at."""
+    n_rows, max_atoms = wanted.n_rows, wanted.max_atoms
+    n_validation = min(int(VALIDATION_FRACTION * n_rows), MAX_VALIDATION_ROWS)
     scales = ScalesPlan()
-    if n_rows < CHOICES_FROM:
+    if n_rows < THREE_KERNELS_FROM:
         # The fewer rows there are, the cheaper atoms are.
         scales = replace(scales, n_atoms=2 * scales.n_atoms)
     atoms = None
-    if picks_atoms:
-        atoms = AtomsPlan(max(1, min(max_atoms, n_rows if all_atoms else n_rows // ROWS_AN_ATOM)))
+    if wanted.picks_atoms:
+        atoms = AtomsPlan(max(1, min(max_atoms, n_rows if wanted.all_atoms else n_rows // ROWS_AN_ATOM)))
         twice = 2 * atoms.n_atoms
         atoms = replace(atoms, n_rows=max(atoms.n_rows, twice), n_candidates=max(atoms.n_candidates, twice))
-        atoms = replace(atoms, patience=None) if all_atoms else atoms
-    refines = refine if isinstance(refine, bool) else n_rows >= REFINED_FROM
-    wants_all = atoms is not None and atoms.n_atoms > n_rows - n_held_back
+        atoms = replace(atoms, patience=None) if wanted.all_atoms else atoms
+    refines = wanted.refine if isinstance(wanted.refine, bool) else n_rows >= REFINE_FROM
+    wants_all = atoms is not None and atoms.n_atoms > n_rows - n_validation
+    by_evidence = wanted.by_evidence and wanted.n_kernels and (n_rows < REFINE_FROM or not wanted.picks_atoms)
     return Plan(
-        scales=scales if n_kernels else None,
-        evidence=EvidencePlan() if by_evidence and n_kernels and (n_rows < REFINED_FROM or not picks_atoms) else None,
-        widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_held_back) // ROWS_AN_ATOM))),
+        wanted=wanted,
+        n_kernels=wanted.n_kernels if n_rows >= THREE_KERNELS_FROM else min(wanted.n_kernels, 2),
+        scales=scales if wanted.n_kernels else None,
+        evidence=EvidencePlan() if by_evidence else None,
+        widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_validation) // ROWS_AN_ATOM))),
         atoms=atoms,
-        refine=RefinePlan() if picks_atoms and refines else None,
-        n_held_back=n_held_back,
-        picks_from_all=(n_rows < HELD_BACK_FROM and not refines) or wants_all,
-        n_rows=n_rows,
-        n_features=n_features,
-        n_kernels=n_kernels if n_rows >= CHOICES_FROM else min(n_kernels, 2),
-        max_atoms=max_atoms,
-        suits=suits,
-        n_outputs=n_outputs,
-        has_loss=has_loss,
+        refine=RefinePlan() if wanted.picks_atoms and refines else None,
+        n_validation=n_validation,
+        picks_from_all=(n_rows < VALIDATION_FROM and not refines) or wants_all,
     )
 
 

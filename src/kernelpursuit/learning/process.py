@@ -13,34 +13,35 @@ import numpy as np
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task, target_around
+from kernelpursuit.learning.constants import (
+    ALPHA_LIMITS,
+    COMMON_SCALE_FACTORS,
+    COMMON_SCALE_FEATURES_A_ROW,
+    COMMON_SCALE_NOISES,
+    CORRECTION_STANDARD_ERRORS,
+    EVIDENCE_GAIN_A_PARAMETER,
+    FAST_FEATURE_FACTOR,
+    FAST_FEATURE_ROWS,
+    FAST_FEATURE_STEPS,
+    FINER_COMMON_SCALE_FACTORS,
+    FINER_SCALE_FACTORS,
+    FIRST_ALPHA,
+    KERNELS_TIME_FRACTION,
+    MAX_FAST_FEATURE_TRIALS,
+    MIN_CORRECTION_GAIN,
+    MIN_EVIDENCE_GAIN,
+    MIN_KERNEL_EVIDENCE_GAIN,
+    PRIOR_SPREAD_OF_LABELS,
+    SCALE_AND_NOISE_FACTORS,
+    SCALE_LIMITS,
+)
 from kernelpursuit.learning.evidence import Evidence
 from kernelpursuit.learning.leave_one_out import Losses
-from kernelpursuit.learning.model import ALPHAS, SCALES, SPREAD_OF_LABELS, Model, descend
+from kernelpursuit.learning.model import MinimiseSpec, Model, minimise
 from kernelpursuit.learning.plan import EvidencePlan
 from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms, predicts_better
 from kernelpursuit.learning.sample import Rows
-from kernelpursuit.learning.scales import FIRST_ALPHA, Scales, without_irrelevant_features
-
-# Another kernel than the first is taken where -2 log evidence is lower by more than this.
-BETTER = 2.0
-# Scales that are tried once more on all of the rows, as multiples of those that were found, and of a common one.
-FINER, FINER_IN_COMMON = (2.0, 4.0, 8.0), (2.0, 4.0, 8.0, 16.0, 32.0)
-# Factors of scales and noise that are tried by leave-one-out errors; they are taken where those are lower by such a
-# fraction, and by so many standard errors.
-CORRECTIONS = ((1.0, 0.1), (1.0, 0.01), (2.0, 1.0), (2.0, 0.1), (2.0, 0.01))
-LOWER, STANDARD_ERRORS = 0.02, 1.0
-# One feature at a time is tried with a scale so many times larger, by so many steps, of up to so many features, on so
-# many rows.
-FAST, FAST_STEPS, MOST_TRIED, TRIED_ROWS = 8.0, 3, 12, 250
-# What -2 log evidence has to be lower by than without atoms, for each number that was tuned and one more, as in
-# Akaike's criterion; below the second, there is nothing.
-PER_NUMBER, LEAST_GAIN = 2.0, 4.0
-# With more features than this for each row, one scale for all of them is tried: its multiples, and noises, with which a
-# process has but two numbers to tune.
-TIED = 0.05
-IN_COMMON, NOISES = (0.125, 0.25, 0.5, 1.0), (0.01, 0.1, 1.0, 10.0)
-# The fraction of the time in which kernels are compared, about.
-COMPARING = 0.5
+from kernelpursuit.learning.scales import Scales, without_irrelevant_features
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,13 @@ class Process:
     model: Model
 
 
-class _Trial:
+class _SampleEvidence:
     """Some rows, on which processes are compared and tuned."""
 
-    def __init__(self, rows: Rows, task: Task, judged: np.ndarray | None = None):
+    def __init__(self, rows: Rows, task: Task, is_validation: np.ndarray | None = None):
         self.rows, self.task = rows, task
-        judged = np.ones(len(rows)) if judged is None else judged
-        self.evidence = Evidence(target_around(np.zeros_like(rows.y), rows, judged, task))
+        is_validation = np.ones(len(rows)) if is_validation is None else is_validation
+        self.evidence = Evidence(target_around(np.zeros_like(rows.y), rows, is_validation, task))
 
     def error(self, process: Process) -> float:
         """What the evidence comes to, in the unit of a squared target."""
@@ -77,27 +78,24 @@ class _Trial:
 
     def tuned(self, process: Process, n_steps: int) -> Process:
         """Minimise -2 log evidence by L-BFGS over scales and noise."""
-        found = descend(
-            self._at_every_row(process.model),
-            process.kernel.spec,
-            self.rows.Z,
-            self.evidence,
-            steps=n_steps,
-            moves=False,
-            alphas=(self.evidence.least_noise, ALPHAS[1]),
-            spread=SPREAD_OF_LABELS if self.task.classes else None,
+        spec = MinimiseSpec(
+            n_steps,
+            alphas=(self.evidence.least_noise, ALPHA_LIMITS[1]),
+            prior_spread=PRIOR_SPREAD_OF_LABELS if self.task.classes else None,
             n_threads=self.task.n_threads,
             watch=self.task.watch,
         )
+        start = self._at_every_row(process.model)
+        found = minimise(start, process.kernel.spec, self.rows.Z, self.evidence, spec=spec)
         return replace(process, model=found.model)
 
     def at(self, kernel: Kernel, model: Model, scales: np.ndarray, alpha: float) -> Process:
         """A process of other scales and noise, both within their limits."""
         alpha = max(alpha, self.evidence.least_noise)
-        return Process(kernel, replace(model, scales=np.minimum(scales, SCALES[1]), alpha=alpha))
+        return Process(kernel, replace(model, scales=np.minimum(scales, SCALE_LIMITS[1]), alpha=alpha))
 
     def _at_every_row(self, model: Model) -> Model:
-        return replace(model, centers=self.rows.Z, factors=np.ones(len(self.rows)))
+        return replace(model, centers=self.rows.Z, width_factors=np.ones(len(self.rows)))
 
     def _values(self, process: Process) -> np.ndarray:
         model = self._at_every_row(process.model)
@@ -113,47 +111,53 @@ def learn_process(
     Cost: a few dozen inverses of a matrix with a row for each of up to `plan.n_first` rows, and two dozen factors and
     inverses for up to `plan.n_rows`.
     """
-    few = _Trial(rows.take(slice(plan.n_first)), task)
-    more = few if len(rows) <= plan.n_first else _Trial(rows.take(slice(plan.n_rows)), task)
-    with task.watch.within(0.0, COMPARING):
+    few = _SampleEvidence(rows.take(slice(plan.n_first)), task)
+    more = few if len(rows) <= plan.n_first else _SampleEvidence(rows.take(slice(plan.n_rows)), task)
+    with task.watch.within(0.0, KERNELS_TIME_FRACTION):
         found = _tune_each(kernels, starts, few, plan)
     if task.watch.has_ended:
         more = few
-    with task.watch.within(COMPARING, 1.0):
+    with task.watch.within(KERNELS_TIME_FRACTION, 1.0):
         process = _tune_best(found, kernels, starts[-1], few=few, more=more, plan=plan)
     kept = without_irrelevant_features(process.model, lambda model: more.error(replace(process, model=model)))
     process = replace(process, model=kept)
     gain, n_tuned = more.gain(process), int((starts[0].scales > 0).sum()) + 1
-    if n_tuned - 1 > TIED * len(few.rows):
+    if n_tuned - 1 > COMMON_SCALE_FEATURES_A_ROW * len(few.rows):
         common = _best_in_common(process.kernel, starts[-1], few)
-        if few.gain(common) + PER_NUMBER * (n_tuned - 2) > few.gain(process):
+        if few.gain(common) + EVIDENCE_GAIN_A_PARAMETER * (n_tuned - 2) > few.gain(process):
             process, gain, n_tuned = common, more.gain(common), 2
     process, losses = _corrected(process, more)
     everywhere = np.ones(len(more.rows))
     simple, line = losses_without_atoms(more.rows, everywhere, task), losses_of_a_line(more.rows, everywhere, task)
     is_worth_it = None
-    if gain < LEAST_GAIN:
+    if gain < MIN_EVIDENCE_GAIN:
         is_worth_it = False
-    elif gain > PER_NUMBER * (n_tuned + 1) and predicts_better(losses, simple):
+    elif gain > EVIDENCE_GAIN_A_PARAMETER * (n_tuned + 1) and predicts_better(losses, simple):
         is_worth_it = True
     model = replace(starts[0], scales=process.model.scales, alpha=process.model.alpha)
     return process.kernel, Scales(model, losses, simple, last=losses, line=line, is_worth_it=is_worth_it)
 
 
-def losses_of_process(kernel: Kernel, model: Model, rows: Rows, judged: np.ndarray, task: Task) -> Losses:
-    """Leave-one-out losses of rows that judge, with an atom at every row."""
-    return _Trial(rows, task, judged).losses(Process(kernel, model))
+def losses_of_process(kernel: Kernel, model: Model, rows: Rows, is_validation: np.ndarray, task: Task) -> Losses:
+    """Leave-one-out losses of validation rows, with an atom at every row."""
+    return _SampleEvidence(rows, task, is_validation).losses(Process(kernel, model))
 
 
-def _best_in_common(kernel: Kernel, start: Model, trial: _Trial) -> Process:
+def _best_in_common(kernel: Kernel, start: Model, trial: _SampleEvidence) -> Process:
     """The best of some processes with one scale for all features: where rows are few, they may tell of no more."""
     used = start.scales > 0
     scales = np.where(used, np.exp(np.log(start.scales[used]).mean()), 0.0)
-    tried = [trial.at(kernel, start, factor * scales, alpha) for factor in IN_COMMON for alpha in NOISES]
+    tried = [
+        trial.at(kernel, start, factor * scales, alpha)
+        for factor in COMMON_SCALE_FACTORS
+        for alpha in COMMON_SCALE_NOISES
+    ]
     return min(tried, key=trial.error)
 
 
-def _tune_each(kernels: Sequence[Kernel], starts: Sequence[Model], trial: _Trial, plan: EvidencePlan) -> list[Process]:
+def _tune_each(
+    kernels: Sequence[Kernel], starts: Sequence[Model], trial: _SampleEvidence, plan: EvidencePlan
+) -> list[Process]:
     """The first kernel from the best of all starts, and the others from where that one ended."""
     starts = [*starts, *_one_fast_feature(kernels[0], starts[-1], trial)]
     n_runs = len(starts) + len(kernels) - 1
@@ -166,30 +170,39 @@ def _tune_each(kernels: Sequence[Kernel], starts: Sequence[Model], trial: _Trial
     return [first, *(tuned(len(starts) + i, kernel, first.model) for i, kernel in enumerate(kernels[1:]))]
 
 
-def _one_fast_feature(kernel: Kernel, common: Model, trial: _Trial) -> list[Model]:
+def _one_fast_feature(kernel: Kernel, common: Model, trial: _SampleEvidence) -> list[Model]:
     """The best of starts in which one feature is fast, after a few steps: for a product with something of mean zero.
 
     The periodogram along a feature does not show that, and a search from a common width loses both.
     """
     features = np.flatnonzero(common.scales > 0)
-    if not 1 < len(features) <= MOST_TRIED or len(trial.rows) < TRIED_ROWS or trial.task.watch.has_ended:
+    if (
+        not 1 < len(features) <= MAX_FAST_FEATURE_TRIALS
+        or len(trial.rows) < FAST_FEATURE_ROWS
+        or trial.task.watch.has_ended
+    ):
         return []
-    trial, tried = _Trial(trial.rows.take(slice(TRIED_ROWS)), trial.task), []
+    trial, tried = _SampleEvidence(trial.rows.take(slice(FAST_FEATURE_ROWS)), trial.task), []
     for feature in features:
         scales = common.scales.copy()
-        scales[feature] *= FAST
-        tried.append(trial.tuned(trial.at(kernel, common, scales, FIRST_ALPHA), FAST_STEPS))
+        scales[feature] *= FAST_FEATURE_FACTOR
+        tried.append(trial.tuned(trial.at(kernel, common, scales, FIRST_ALPHA), FAST_FEATURE_STEPS))
     return [min(tried, key=trial.error).model]
 
 
 def _tune_best(
-    found: Sequence[Process], kernels: Sequence[Kernel], common: Model, few: _Trial, more: _Trial, plan: EvidencePlan
+    found: Sequence[Process],
+    kernels: Sequence[Kernel],
+    common: Model,
+    few: _SampleEvidence,
+    more: _SampleEvidence,
+    plan: EvidencePlan,
 ) -> Process:
     """The best on all of the rows of the processes that were found on few, and of finer ones, tuned there."""
     finer = [] if more.task.watch.has_ended else list(_finer(found, kernels, common, more))
     best, least = 0, np.inf
     for i, process in enumerate([*found, *finer]):
-        error = more.minus_two_log(process) + BETTER * (process.kernel is not kernels[0])
+        error = more.minus_two_log(process) + MIN_KERNEL_EVIDENCE_GAIN * (process.kernel is not kernels[0])
         if error < least:
             best, least = i, error
         if more.task.watch.ask(0.0):
@@ -199,30 +212,34 @@ def _tune_best(
     return found[best] if more is few else more.tuned(found[best], plan.n_last_steps)
 
 
-def _finer(found: Sequence[Process], kernels: Sequence[Kernel], common: Model, trial: _Trial) -> Iterator[Process]:
+def _finer(
+    found: Sequence[Process], kernels: Sequence[Kernel], common: Model, trial: _SampleEvidence
+) -> Iterator[Process]:
     """Finer scales than were found, and than a common one.
 
     What varies fast in a small region looks like noise to a search that starts from wide kernels, or from few rows.
     """
     for one in found:
-        for factor in FINER:
+        for factor in FINER_SCALE_FACTORS:
             yield trial.at(one.kernel, one.model, factor * one.model.scales, FIRST_ALPHA)
     for kernel in kernels:
-        for factor in FINER_IN_COMMON:
+        for factor in FINER_COMMON_SCALE_FACTORS:
             yield trial.at(kernel, common, factor * common.scales, FIRST_ALPHA)
 
 
-def _corrected(process: Process, trial: _Trial) -> tuple[Process, Losses]:
+def _corrected(process: Process, trial: _SampleEvidence) -> tuple[Process, Losses]:
     """A process and its leave-one-out losses, or one of less noise or finer scales where those are clearly lower.
 
-    Evidence is the judgement of a stationary process. Of a function with jumps, it takes what is left beside them for
+    Evidence assumes a stationary process. Of a function with jumps, it takes what is left beside them for
     noise; the leave-one-out error does not.
     """
     first = least = trial.losses(process)
     best, model = process, process.model
-    for factor, of_noise in () if trial.task.watch.has_ended else CORRECTIONS:
+    for factor, of_noise in () if trial.task.watch.has_ended else SCALE_AND_NOISE_FACTORS:
         tried = trial.at(process.kernel, model, factor * model.scales, of_noise * model.alpha)
         losses = trial.losses(tried)
-        if losses.mean < least.mean and losses.are_clearly_below(first, LOWER, STANDARD_ERRORS):
+        if losses.mean < least.mean and losses.are_clearly_below(
+            first, MIN_CORRECTION_GAIN, CORRECTION_STANDARD_ERRORS
+        ):
             best, least = tried, losses
     return best, least

@@ -11,25 +11,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit.learning.constants import (
+    MAX_EVIDENCE_WEIGHT,
+    MAX_STANDARD_WEIGHT,
+    MAX_STANDARDISED_VALUES,
+    MAX_TARGET_RANGES,
+    TARGET_QUANTILES,
+)
 from kernelpursuit.learning.gross_errors import gross_errors
 from kernelpursuit.rows import Statistics, slices
 
-# A feature whose values differ by less than this part of their size is constant but for rounding.
-CONSTANT = 1e-12
-# Of more features than this, none has a scale of its own.
-MOST_SCALES = 1000
-# A sparse X of up to this many entries, zeros included (256 MB), is made dense.
-DENSE_UP_TO = 2**25
-# In centre and spread, and in evidence, a row counts for no more than so many of median weight.
-MOST_TIMES, MOST_IN_EVIDENCE = 100.0, 10.0
-# Targets beyond nearly all others by more than this times their range are wild.
-NEARLY_ALL, FAR = (0.02, 0.98), 2.0
-# Rows of up to so many values are standardised once, and looked at as a whole; of more, as many as that at a time.
-AT_ONCE = 2**22
+# A feature whose values differ by less than this fraction of their size is constant but for rounding.
+CONSTANT_TOLERANCE = 1e-12
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
-SHUFFLE, SCALES, REFINE = 11, 12, 13
+SHUFFLE_STREAM, SCALES_STREAM, REFINE_STREAM = 11, 12, 13
 # Gross errors are no more than so many spreads from the centre: there all kernels vanish, and no square overflows.
-LIMITS = (-1e6, 1e6)
+STANDARDISED_LIMITS = (-1e6, 1e6)
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class Standard:
         share = _shares(weights)
         parts = [
             (part if rows is None else rows[part], share[part])
-            for part in slices(len(weights), max(1, AT_ONCE // _values_a_row(X)))
+            for part in slices(len(weights), max(1, MAX_STANDARDISED_VALUES // _values_a_row(X)))
         ]
         if sp.issparse(X):
             return _of_sparse_rows(X, parts)
@@ -70,7 +67,7 @@ class Standard:
                 size[j] = np.abs(values).max() or 1.0
                 center[j] = usual @ (values / size[j])
                 spread[j] = np.sqrt(usual @ np.square(values / size[j] - center[j]))
-        spread[spread <= CONSTANT] = 0.0
+        spread[spread <= CONSTANT_TOLERANCE] = 0.0
         return cls(center * size, spread * size)
 
     def apply(self, X: Any) -> Any:
@@ -79,7 +76,9 @@ class Standard:
         divisor = np.where(used, self.spread, 1.0)
         if sp.issparse(X):
             return sp.csr_array(X.astype(np.float64).multiply(np.where(used, 1.0 / divisor, 0.0)))
-        return np.where(used, np.clip((np.asarray(X, dtype=np.float64) - self.center) / divisor, *LIMITS), 0.0)
+        return np.where(
+            used, np.clip((np.asarray(X, dtype=np.float64) - self.center) / divisor, *STANDARDISED_LIMITS), 0.0
+        )
 
     def only(self, features: np.ndarray) -> Standard:
         """The same with all other features left out."""
@@ -93,8 +92,8 @@ class Standard:
 
 
 def _shares(weights: np.ndarray) -> np.ndarray:
-    """Shares that sum to one; a row of a very large weight has no more say than some others in what is usual."""
-    usual = usual_weights(weights, MOST_TIMES)
+    """Shares that sum to one; a row of a very large weight counts for no more than some others."""
+    usual = usual_weights(weights, MAX_STANDARD_WEIGHT)
     return usual / usual.sum()
 
 
@@ -125,7 +124,7 @@ def _of_sparse_rows(X: Any, parts: Sequence[tuple[Any, np.ndarray]]) -> Standard
         squares += relative.multiply(relative).T @ share
     spread = np.sqrt(np.maximum(squares - np.square(center), 0.0))
     # What cancels leaves the root of the rounding.
-    spread[spread <= np.sqrt(CONSTANT)] = 0.0
+    spread[spread <= np.sqrt(CONSTANT_TOLERANCE)] = 0.0
     return Standard(np.zeros(X.shape[1]), spread * largest)
 
 
@@ -148,7 +147,7 @@ class Standardised:
 
     def where_few(self) -> Any:
         """The rows themselves, where they are few enough."""
-        return self.values() if len(self.numbers) * _values_a_row(self.X) <= AT_ONCE else self
+        return self.values() if len(self.numbers) * _values_a_row(self.X) <= MAX_STANDARDISED_VALUES else self
 
     def values(self) -> Any:
         """The standardised rows, dense or sparse as X is."""
@@ -219,8 +218,8 @@ def varies(Z: Any) -> np.ndarray:
 
 def without_wild_values(y: np.ndarray) -> np.ndarray:
     """Targets, those far beyond nearly all others moved nearer: one of them would decide what squares say."""
-    low, high = np.quantile(y, NEARLY_ALL, axis=1, keepdims=True)
-    far = FAR * (high - low)
+    low, high = np.quantile(y, TARGET_QUANTILES, axis=1, keepdims=True)
+    far = MAX_TARGET_RANGES * (high - low)
     return np.where(far > 0, np.clip(y, low - far, high + far), y)
 
 
@@ -233,7 +232,7 @@ def effective_size(weights: np.ndarray, units: np.ndarray) -> float:
     return float(relative.sum() ** 2 / (np.square(relative) / units).sum())
 
 
-def usual_weights(weights: np.ndarray, most: float = MOST_IN_EVIDENCE) -> np.ndarray:
+def usual_weights(weights: np.ndarray, most: float = MAX_EVIDENCE_WEIGHT) -> np.ndarray:
     """Weights of which none is more than so many times the median: one row does not outweigh all others."""
     return np.minimum(weights, most * np.median(weights))
 

@@ -9,23 +9,20 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import Task, fitted_scores, pick, target_around
+from kernelpursuit.learning.atoms import PickSpec, Task, fitted_scores, pick, target_around
+from kernelpursuit.learning.constants import (
+    FIRST_ALPHA,
+    IRRELEVANT_ERROR_FRACTION,
+    MAX_CROSS_VALIDATED_ATOMS,
+    MAX_RELATIVE_LOSS,
+    PICK_TIME_FRACTION,
+    SMALL_SCALE_FRACTION,
+)
 from kernelpursuit.learning.leave_one_out import LeaveOneOut, Losses, joined_losses
-from kernelpursuit.learning.model import Model, descend
+from kernelpursuit.learning.model import MinimiseSpec, Model, minimise
 from kernelpursuit.learning.plan import ScalesPlan
 from kernelpursuit.learning.rivals import losses_of_a_line, losses_without_atoms
 from kernelpursuit.learning.sample import Rows, joined, varies
-
-FIRST_ALPHA = 1e-2
-# Most atoms, at rows, of models that are judged by rows that scales were not tuned on.
-MOST_ATOMS = 400
-# No loss counts for more than this times the largest of the constant: predictions stay near the range of the targets.
-LARGEST_LOSS = 2.25
-# The fraction of a round's time in which atoms are picked, about.
-PICKING = 0.4
-# Features have no say whose scales are below this part of the largest, and without which the error is higher by no more
-# than the second. By the error alone, few rows would do without features that do matter.
-SMALL, IDLE = 0.1, 1e-3
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Scales:
     simple  those of the model without atoms, on the same rows
     last    those of the last sample alone
     line    those of a straight line, on the same rows as `losses`; None where rows are too few for one
-    is_tuned_on_others  whether these losses are of rows that scales like these were not tuned on
+    is_cross_validated  whether these losses are of rows that scales like these were not tuned on
     is_worth_it  whether evidence says by itself that atoms are worth it, or that they are not; None where it does not
     optimism  how many times larger errors are of rows that scales were not tuned on, where that was looked at
     """
@@ -46,14 +43,14 @@ class Scales:
     simple: Losses | None = None
     last: Losses | None = None
     line: Losses | None = None
-    is_tuned_on_others: bool = False
+    is_cross_validated: bool = False
     is_worth_it: bool | None = None
     optimism: float = 1.0
 
     @property
     def n_tuned(self) -> int:
-        """How many numbers were tuned on the rows that judge: a scale for each feature, and the penalty; or none."""
-        return 0 if self.is_tuned_on_others else int((self.model.scales > 0).sum()) + 1
+        """How many numbers were tuned on validation rows: a scale for each feature, and the penalty; or none."""
+        return 0 if self.is_cross_validated else int((self.model.scales > 0).sum()) + 1
 
 
 def first_model(Z: Any, alpha: float | None = None) -> Model:
@@ -65,7 +62,7 @@ def first_model(Z: Any, alpha: float | None = None) -> Model:
 
 @dataclass(frozen=True)
 class _Round:
-    """What one round found, and how it was judged."""
+    """What one round found, and how it was validated."""
 
     model: Model
     objective: LeaveOneOut
@@ -73,9 +70,9 @@ class _Round:
     losses: Losses
 
     @property
-    def judged(self) -> np.ndarray:
+    def is_validation(self) -> np.ndarray:
         """Marks the validation rows."""
-        return (self.objective.target.judged > 0).astype(np.float64)
+        return (self.objective.target.validation_share > 0).astype(np.float64)
 
     def again(self, kernel: Kernel, model: Model, task: Task) -> Losses:
         """The losses of the same atoms with the scales and the penalty of another model."""
@@ -122,11 +119,11 @@ def learn_scales(
     last = rounds[-1]
     averaged = replace(model, scales=scales, alpha=alpha)
     kept = without_irrelevant_features(averaged, lambda tried: last.again(kernel, tried, task).mean)
-    lines = [losses_of_a_line(found.rows, found.judged, task) for found in counted]
+    lines = [losses_of_a_line(found.rows, found.is_validation, task) for found in counted]
     return Scales(
         replace(starts[0], scales=kept.scales, alpha=alpha),
         joined_losses([found.losses for found in counted]),
-        joined_losses([losses_without_atoms(found.rows, found.judged, task) for found in counted]),
+        joined_losses([losses_without_atoms(found.rows, found.is_validation, task) for found in counted]),
         last=last.losses,
         line=None
         if any(line is None for line in lines)
@@ -138,43 +135,34 @@ def _round(kernel: Kernel, start: Model, sample: Rows, task: Task, plan: ScalesP
     """Pick atoms on one half of a sample, and optimise on the other; None where there is no atom to pick."""
     half = (len(sample) + 1) // 2
     n_atoms = max(1, min(plan.n_atoms, len(sample) // plan.rows_an_atom))
-    with task.watch.within(0.0, PICKING):
-        picked = pick(kernel, start, sample.take(slice(half)), task, max_atoms=n_atoms, n_candidates=plan.n_candidates)
+    with task.watch.within(0.0, PICK_TIME_FRACTION):
+        picked = pick(kernel, start, sample.take(slice(half)), task, spec=PickSpec(n_atoms, plan.n_candidates))
     if not len(picked.rows):
         return None
-    judged = np.zeros(len(sample))
-    judged[half:] = 1.0
-    objective = LeaveOneOut(picked.target(kernel, sample, judged, task), task.n_threads)
-    with task.watch.within(PICKING, 1.0):
+    is_validation = np.zeros(len(sample))
+    is_validation[half:] = 1.0
+    objective = LeaveOneOut(picked.target(kernel, sample, is_validation, task), task.n_threads)
+    with task.watch.within(PICK_TIME_FRACTION, 1.0):
         return _optimised(kernel, picked.model, sample, objective=objective, task=task, n_steps=plan.n_steps)
 
 
 def _optimised(kernel: Kernel, start: Model, rows: Rows, objective: LeaveOneOut, task: Task, n_steps: int) -> _Round:
     """Minimise the leave-one-out error by L-BFGS over scales and penalty."""
-    model = descend(
-        start,
-        kernel.spec,
-        rows.Z,
-        objective,
-        steps=n_steps,
-        moves=False,
-        penalty_is_given=task.alpha is not None,
-        n_threads=task.n_threads,
-        watch=task.watch,
-    ).model
+    spec = MinimiseSpec(n_steps, penalty_is_given=task.alpha is not None, n_threads=task.n_threads, watch=task.watch)
+    model = minimise(start, kernel.spec, rows.Z, objective, spec=spec).model
     losses = objective.losses(model.values(kernel.spec, rows.Z, task.n_threads), model.alpha)
     return _Round(model, objective, rows, losses)
 
 
 def learn_scales_at_every_row(kernel: Kernel, starts: Sequence[Model], rows: Rows, task: Task, n_steps: int) -> Scales:
-    """Optimise scales and penalty with an atom at every row, for so few rows that none can be spared to judge.
+    """Optimise scales and penalty with an atom at every row, for so few rows that none can be spared for validation.
 
     No atom is chosen, so that the leave-one-out error of all rows owes nothing to a choice.
     """
     everywhere = np.ones(len(rows))
     found = list[_Round]()
     for start in starts:
-        start = replace(start, centers=rows.Z, factors=everywhere)
+        start = replace(start, centers=rows.Z, width_factors=everywhere)
         scores = fitted_scores(start.values(kernel.spec, rows.Z, task.n_threads), rows, task, start.alpha)
         objective = LeaveOneOut(target_around(scores, rows, everywhere, task), task.n_threads)
         found.append(_optimised(kernel, start, rows, objective=objective, task=task, n_steps=n_steps))
@@ -186,38 +174,39 @@ def learn_scales_at_every_row(kernel: Kernel, starts: Sequence[Model], rows: Row
 
 
 def losses_of_atoms_at(
-    others: Rows, kernel: Kernel, model: Model, both: Rows, judged: np.ndarray, task: Task
+    others: Rows, kernel: Kernel, model: Model, both: Rows, is_validation: np.ndarray, task: Task
 ) -> Losses:
-    """Leave-one-out losses of rows that judge, with atoms at the others."""
-    centers = others.take(slice(MOST_ATOMS)).Z
-    model = replace(model, centers=centers, factors=np.ones(len(centers)))
+    """Leave-one-out losses of validation rows, with atoms at the others."""
+    centers = others.take(slice(MAX_CROSS_VALIDATED_ATOMS)).Z
+    model = replace(model, centers=centers, width_factors=np.ones(len(centers)))
     values = model.values(kernel.spec, both.Z, task.n_threads)
     scores = fitted_scores(values, both, task, model.alpha)
-    return LeaveOneOut(target_around(scores, both, judged, task), task.n_threads).losses(values, model.alpha)
+    return LeaveOneOut(target_around(scores, both, is_validation, task), task.n_threads).losses(values, model.alpha)
 
 
-def judged_by_others(
-    rows: Rows, task: Task, judge: Callable[[Rows, Rows, np.ndarray], Losses | None], n_folds: int
+def cross_validated_losses(
+    rows: Rows, task: Task, fold_losses: Callable[[Rows, Rows, np.ndarray], Losses | None], n_folds: int
 ) -> tuple[Losses, Losses, Losses | None] | None:
     """Losses of scales, of the model without atoms and of a line, on rows that scales were not tuned on.
 
-    Rows are dealt to `n_folds`. Each fold in turn judges what is tuned on the others: `judge` is given the others,
-    both, and marks of those that judge, and returns the losses of both. None where nothing could be learned.
+    Rows are dealt to `n_folds`, and each fold in turn has the validation rows of what is tuned on the others.
+    `fold_losses` is given the others, both, and marks of the validation rows, and returns the losses of both.
+    None where nothing could be learned.
     """
     learned, simple, lines = list[Losses](), list[Losses](), list[Losses]()
     for fold in range(n_folds):
         numbers = np.arange(len(rows))
-        others, judges = rows.take(numbers % n_folds != fold), rows.take(numbers % n_folds == fold)
-        both = joined(others, judges)
-        judged = np.repeat([0.0, 1.0], [len(others), len(judges)])
-        found = judge(others, both, judged)
+        others, validation = rows.take(numbers % n_folds != fold), rows.take(numbers % n_folds == fold)
+        both = joined(others, validation)
+        is_validation = np.repeat([0.0, 1.0], [len(others), len(validation)])
+        found = fold_losses(others, both, is_validation)
         if found is None:
             return None
-        simple.append(losses_without_atoms(both, judged, task))
+        simple.append(losses_without_atoms(both, is_validation, task))
         # Predictions will be kept near the range of the targets.
-        most = LARGEST_LOSS * simple[-1].values[len(others) :].max()
+        most = MAX_RELATIVE_LOSS * simple[-1].values[len(others) :].max()
         learned.append(replace(found, values=np.minimum(found.values, most)))
-        line = losses_of_a_line(both, judged, task)
+        line = losses_of_a_line(both, is_validation, task)
         lines += [] if line is None else [line]
     line = joined_losses(lines) if len(lines) == n_folds else None
     return joined_losses(learned), joined_losses(simple), line
@@ -233,10 +222,13 @@ def without_irrelevant_features(model: Model, error: Callable[[Model], float]) -
         return replace(model, scales=scales)
 
     before = error(model)
-    fewest, tried = int((model.scales == 0).sum()), int((model.scales < SMALL * model.scales.max()).sum())
+    fewest, tried = (
+        int((model.scales == 0).sum()),
+        int((model.scales < SMALL_SCALE_FRACTION * model.scales.max()).sum()),
+    )
     too_many = tried + 1
     while too_many - fewest > 1:
-        if error(without(tried)) <= before + IDLE * abs(before):
+        if error(without(tried)) <= before + IRRELEVANT_ERROR_FRACTION * abs(before):
             fewest = tried
         else:
             too_many = tried

@@ -4,53 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import LINE_ROWS, Task, features_of_a_line
+from kernelpursuit.learning.atoms import Task, features_of_a_line
 from kernelpursuit.learning.choose_atoms import choose_atoms
 from kernelpursuit.learning.choose_kernel import choose_kernel, choose_kernel_by_evidence, scales_are_few
+from kernelpursuit.learning.constants import (
+    EVERY_ROW_BELOW,
+    MIN_ALPHA_OF_LABELS,
+    MODEL_STANDARD_ERRORS,
+    PROCESS_PATIENCE,
+    TREND_ROWS,
+    UNCLEAR_EVIDENCE_STANDARD_ERRORS,
+)
 from kernelpursuit.learning.learned import Learned, to_original_units
 from kernelpursuit.learning.model import Model
-from kernelpursuit.learning.plan import EVERY_ROW_BELOW, STARTS, EvidencePlan, Plan
-from kernelpursuit.learning.rivals import IN_DOUBT, STANDARD_ERRORS, is_worth_its_atoms, may_have_a_line
-from kernelpursuit.learning.sample import SHUFFLE, Rows, Standard, Standardised, drawn_from
+from kernelpursuit.learning.observations import DistinctRows
+from kernelpursuit.learning.plan import STARTS_STAGE, EvidencePlan, Plan
+from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
+from kernelpursuit.learning.sample import SHUFFLE_STREAM, Rows, Standard, Standardised, drawn_from
 from kernelpursuit.learning.scales import Scales, first_model
 from kernelpursuit.learning.starts import Starts, choose_starts, show_something
 from kernelpursuit.learning.wide import learn_common_scale
 from kernelpursuit.pursuit import one_blas_thread
-from kernelpursuit.rows import FEWEST_ROWS, Distinct
-
-# Scales are learned from labels with at least this penalty for each unit of mean weight: with less of it, scores that
-# fit all rows run away, and what the leave-one-out approximation around them says of scales is wrong.
-LEAST_FOR_LABELS = 0.1
-# Steps in vain, or so many for each degree of freedom, after which a loop over rows ends.
-PATIENCE = 64
+from kernelpursuit.rows import FEWEST_ROWS
 
 
 @one_blas_thread()
 def learn(
-    X: np.ndarray,
-    y: np.ndarray,
-    distinct: Distinct,
-    kernels: Sequence[Kernel],
-    task: Task,
-    plan: Plan,
-    gamma: np.ndarray | None = None,
-    counts: np.ndarray | None = None,
+    given: DistinctRows, kernels: Sequence[Kernel], task: Task, plan: Plan, gamma: np.ndarray | None = None
 ) -> Learned:
     """Learn scales and penalty, and atoms where the plan has some.
 
     Parameters
     ----------
-    X : array of shape (n_rows, n_features)
-        Rows, dense or sparse.
-    y : array of shape (n_rows, n_targets)
-        Targets as the loss takes them.
-    distinct : Distinct
-        Which rows differ, and their weights.
+    given : DistinctRows
+        Rows and targets.
     kernels : list of Kernel
         Kernels to choose from, the first of them where others are not better.
     task : Task
@@ -59,23 +50,22 @@ def learn(
         How much each stage looks at.
     gamma : array of shape (n_features,), optional
         Inverse widths of the features, where those are not to be learned.
-    counts : array of shape (n_rows,), optional
-        How many observations each row stands for; by default one, with all its copies.
     """
+    distinct = given.distinct
     # Rows that are all looked at are dealt in one order, so that nothing is left to the seed.
     is_seen_whole = plan.evidence is not None and len(distinct) <= plan.evidence.n_rows
-    shuffled = drawn_from(0 if is_seen_whole else task.seed, SHUFFLE).permutation(len(distinct))
+    shuffled = drawn_from(0 if is_seen_whole else task.seed, SHUFFLE_STREAM).permutation(len(distinct))
     order = distinct.first[shuffled]
-    standard = Standard.of(X, distinct.weights, distinct.first)
+    standard = Standard.of(given.X, distinct.weights, distinct.first)
     rows = Rows(
-        Standardised(X, order, standard).where_few(),
-        _in_units(y[order].T, task),
+        Standardised(given.X, order, standard).where_few(),
+        _in_units(given.y[order].T, task),
         distinct.weights[shuffled],
-        None if counts is None else counts[order],
+        None if given.counts is None else given.counts[order],
     )
     if plan.evidence is not None and rows.n_effective < FEWEST_ROWS:
         plan = replace(plan, evidence=None)
-    task = replace(task, line=features_of_a_line(rows.take(slice(LINE_ROWS)).Z))
+    task = replace(task, line=features_of_a_line(rows.take(slice(TREND_ROWS)).Z))
     if task.loss is not None:
         task.loss.check_targets(rows.y)
         task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
@@ -93,7 +83,7 @@ def learn(
         model = replace(model, scales=gamma**kernel.gamma_power * standard.spread)
     if plan.atoms is None or plan.evidence is not None:
         bare = to_original_units(
-            kernel, model, standard, places=np.zeros(0, dtype=np.intp), held_back=None, refined=False, atoms=False
+            kernel, model, standard, places=np.zeros(0, dtype=np.intp), is_validation=None, refined=False, atoms=False
         )
         bare = replace(bare, trend=standard.only(task.line) if task.trend else None, simple=simple)
         if plan.evidence is not None:
@@ -103,28 +93,29 @@ def learn(
     trend = standard.only(task.line) if task.trend else None
     if not len(picked.rows):
         none = to_original_units(
-            kernel, model, standard, places=picked.rows, held_back=None, refined=False, atoms=False
+            kernel, model, standard, places=picked.rows, is_validation=None, refined=False, atoms=False
         )
         return replace(none, trend=trend, simple=simple)
-    held_back, places = None, order[picked.rows]
+    is_validation, places = None, order[picked.rows]
     if not plan.picks_from_all:
-        held_back, places = np.isin(distinct.which, shuffled[: plan.n_held_back]), order[plan.n_held_back + picked.rows]
+        is_validation = np.isin(distinct.which, shuffled[: plan.n_validation])
+        places = order[plan.n_validation + picked.rows]
     learned = to_original_units(
-        kernel, picked.model, standard, places=places, held_back=held_back, refined=refined, atoms=True
+        kernel, picked.model, standard, places=places, is_validation=is_validation, refined=refined, atoms=True
     )
     return replace(learned, trend=trend, simple=simple)
 
 
 @one_blas_thread()
-def learn_wide(X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task) -> Learned | None:
+def learn_wide(given: DistinctRows, kernel: Kernel, task: Task) -> Learned | None:
     """Learn one scale for all of many features, and the penalty, but no atoms; None where no feature varies."""
-    found = learn_common_scale(X, y, distinct, kernel=kernel, task=task)
+    found = learn_common_scale(given, kernel, task)
     if found is None:
         return None
     standard, scales, alpha = found
     model = Model(scales, alpha, np.zeros((0, len(scales))), np.zeros(0))
     return to_original_units(
-        kernel, model, standard, places=np.zeros(0, dtype=np.intp), held_back=None, refined=False, atoms=False
+        kernel, model, standard, places=np.zeros(0, dtype=np.intp), is_validation=None, refined=False, atoms=False
     )
 
 
@@ -140,7 +131,7 @@ def _at_rows(learned: Learned, order: np.ndarray, rows: Rows, dof: float, plan: 
         alpha=learned.alpha * rows.noise_unit / float(rows.weights.sum()),
         penalty="rkhs",
         candidates=order[: plan.n_candidates] if len(order) > plan.n_candidates else None,
-        patience=max(PATIENCE, int(dof / 2)),
+        patience=max(PROCESS_PATIENCE, int(dof / 2)),
     )
 
 
@@ -166,19 +157,19 @@ def _penalised(task: Task, rows: Rows) -> Task:
     """The task with the penalty that scales are learned with."""
     if task.alpha is None or task.loss is None or task.loss.kind == "real":
         return task
-    return replace(task, alpha=max(task.alpha, LEAST_FOR_LABELS * float(rows.weights.mean())))
+    return replace(task, alpha=max(task.alpha, MIN_ALPHA_OF_LABELS * float(rows.weights.mean())))
 
 
 def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan) -> tuple[Kernel, Scales, Task, Starts]:
     """Learn scales from the best starts; beside a straight line where that is of use, or is better by itself.
 
-    Returns the kernel, its scales, the task with the line settled, and the starts.
+    Returns the kernel, its scales, the task with the line resolved, and the starts.
     """
     assert plan.scales is not None
     may_add = task.trend is None and may_have_a_line(rows, task)
     given, task = task, replace(task, trend=task.trend is True)
     penalised = _penalised(task, rows)
-    task.watch.part(STARTS)
+    task.watch.part(STARTS_STAGE)
     first = first_model(rows.given, penalised.alpha)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
     penalised = replace(penalised, trend=starts.trend)
@@ -199,9 +190,9 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
 def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan) -> str | None:
     """Why what was learned is no better than the line where there is one, else than a constant; None where it is.
 
-    A line is a fair model, and has the benefit of the doubt; a constant has it only where rows are so few that scales
-    were tuned on all of them. Where scales are many for the rows, they fit what they are judged by, and the start has
-    to be better than a constant.
+    Numbers that were tuned on the validation rows are made up for against a line, and against a constant only where
+    rows are so few that scales were tuned on all of them. Where scales are many for the rows, they fit their validation
+    rows too well, and the start has to be better than a constant.
     """
     simple = "a straight line" if task.trend else "a constant"
     words = f"on validation rows, they are no better than {simple}"
@@ -209,14 +200,14 @@ def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan)
         return words
     if scales.is_worth_it is not None:
         return None if scales.is_worth_it else f"their evidence is no higher than that of {simple}"
-    is_doubted = not task.trend and not scales.is_tuned_on_others and not scales_are_few(starts, rows)
-    if is_doubted and not show_something(starts, rows, task):
+    scales_are_undetermined = not task.trend and not scales.is_cross_validated and not scales_are_few(starts, rows)
+    if scales_are_undetermined and not show_something(starts, rows, task):
         return words
     tunes_all = plan.evidence is not None or len(rows) < EVERY_ROW_BELOW
     n_tuned = scales.n_tuned if task.trend or tunes_all else 0
-    # Where evidence has been heard, and is in doubt, rows have to be clearer.
-    is_in_doubt = plan.evidence is not None and scales.is_tuned_on_others and not task.trend
-    standard_errors = IN_DOUBT if is_in_doubt else STANDARD_ERRORS
+    # Where evidence has not decided, rows have to be clearer.
+    evidence_is_unclear = plan.evidence is not None and scales.is_cross_validated and not task.trend
+    standard_errors = UNCLEAR_EVIDENCE_STANDARD_ERRORS if evidence_is_unclear else MODEL_STANDARD_ERRORS
     return None if is_worth_its_atoms(scales.losses, scales.simple, n_tuned, standard_errors) else words
 
 

@@ -20,27 +20,28 @@ from scipy.linalg import LinAlgError, cholesky
 from kernelpursuit import _native
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task
-from kernelpursuit.learning.leave_one_out import LEAST_LEFT, Losses, inverse_of_square
-from kernelpursuit.learning.model import SCALES, Model
-from kernelpursuit.learning.plan import FEWEST_ROWS, MOST_ROWS
+from kernelpursuit.learning.constants import (
+    FALSE_PEAK_PROBABILITY,
+    FREQUENCY_FRACTIONS,
+    MAX_FAST_START_ERROR,
+    MAX_PERIODS,
+    MAX_START_ROWS,
+    MAX_TOTAL_PERIODS,
+    MIN_FREQUENCY_RATIO,
+    MIN_PERIODS,
+    MIN_START_GAIN,
+    MIN_START_ROWS,
+    N_FREQUENCY_ROUNDS,
+    OTHER_KERNEL_SCALE_FACTORS,
+    PEAK_POWER_FRACTION,
+    SCALE_LIMITS,
+    START_PENALTIES,
+    START_SCALE_FACTORS,
+)
+from kernelpursuit.learning.leave_one_out import MIN_ONE_MINUS_LEVERAGE, Losses, inverse_of_square
+from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.rivals import is_worth_its_atoms, losses_without_atoms
 from kernelpursuit.learning.sample import Rows, without_wild_values
-
-# Common widths, as factors of the scale of the first model, and the penalties each is tried with.
-COMMON = tuple(2.0**power for power in (0, -3, -1, 1, 3, 5, 7))
-PENALTIES = (1e-3, 1e-1)
-# Scales that another kernel is tried with, as factors of those that were found for the first.
-RIVALS = (1.0, 2.0, 0.5)
-# A start replaces another that comes before it where it clearly lowers the error, and by this fraction.
-BETTER = 0.05
-# Chance of a peak where there is only noise; periods that are looked for, along one feature and along all of them.
-FALSE_PEAK, FEWEST_PERIODS, MOST_PERIODS, PERIODS_IN_ALL = 1e-3, 4, 256, 1024
-# Scales as fractions of the angular frequency of a peak, tried where they are this times larger than what is there.
-OF_FREQUENCY, FASTER = (0.25, 0.5), 1.5
-# A peak is the lowest frequency with this fraction of the largest power: coarse values repeat it at higher ones.
-LOWEST_PEAK = 0.8
-# Rounds of looking for fast features; a start with such has a chance up to this times the error of the other.
-ROUNDS, IN_THE_RUNNING = 2, 1.25
 
 
 @dataclass(frozen=True)
@@ -103,13 +104,13 @@ def choose_starts(kernel: Kernel, first: Model, rows: Rows, task: Task, *, may_a
     """
     search = _Search(kernel, first, _sample(rows), task=task, may_add_trend=may_add_trend)
     common = search.start(first.scales)
-    for factor in COMMON[1:]:
+    for factor in START_SCALE_FACTORS[1:]:
         common = search.better(common, first.scales * factor)
     fast, best = None, common
-    for _ in range(ROUNDS):
+    for _ in range(N_FREQUENCY_ROUNDS):
         tried = [search.start(scales) for scales in search.with_fast_features(best)]
         least = min(tried, key=lambda start: start.losses.mean, default=None)
-        if least is None or least.losses.mean > IN_THE_RUNNING * best.losses.mean:
+        if least is None or least.losses.mean > MAX_FAST_START_ERROR * best.losses.mean:
             break
         fast = least if fast is None or least.losses.mean < fast.losses.mean else fast
         if fast.losses.mean >= best.losses.mean:
@@ -123,14 +124,19 @@ def start_of_another(kernel: Kernel, found: Model, rival: Kernel, rows: Rows, ta
     sample = _sample(rows)
     least = _Search(kernel, found, sample, task=task, may_add_trend=False).start(found.scales)
     search = _Search(rival, found, sample, task=task, may_add_trend=False)
-    best = min((search.start(found.scales * factor) for factor in RIVALS), key=lambda start: start.losses.mean)
+    best = min(
+        (search.start(found.scales * factor) for factor in OTHER_KERNEL_SCALE_FACTORS),
+        key=lambda start: start.losses.mean,
+    )
     return best.model if best.losses.mean < least.losses.mean else None
 
 
 def common_width_is_better(kernel: Kernel, starts: Starts, found: Model, rows: Rows, task: Task) -> bool:
     """Whether the best common width is clearly better than scales that were learned."""
     learned = _Search(kernel, found, _sample(rows), task=task, may_add_trend=False).start(found.scales)
-    return starts.common.trend == learned.trend and starts.common.losses.are_clearly_below(learned.losses, BETTER)
+    return starts.common.trend == learned.trend and starts.common.losses.are_clearly_below(
+        learned.losses, MIN_START_GAIN
+    )
 
 
 def show_something(starts: Starts, rows: Rows, task: Task) -> bool:
@@ -142,7 +148,7 @@ def show_something(starts: Starts, rows: Rows, task: Task) -> bool:
 
 
 def _sample(rows: Rows) -> Rows:
-    return rows.take(slice(min(max(len(rows) // 2, FEWEST_ROWS), MOST_ROWS)))
+    return rows.take(slice(min(max(len(rows) // 2, MIN_START_ROWS), MAX_START_ROWS)))
 
 
 class _Search:
@@ -163,14 +169,14 @@ class _Search:
     def better(self, start: Start, scales: np.ndarray) -> Start:
         """A start, or one of these scales, where that is clearly better."""
         other = self.start(scales)
-        return other if other.losses.are_clearly_below(start.losses, BETTER) else start
+        return other if other.losses.are_clearly_below(start.losses, MIN_START_GAIN) else start
 
     def _least(self, starts: list[Start]) -> Start:
         """The best of starts; the first of those with a line has to be clearly better than the best without."""
         least = starts[0]
         for start in starts[1:]:
             if start.trend and not least.trend:
-                is_better = start.losses.are_clearly_below(least.losses, BETTER)
+                is_better = start.losses.are_clearly_below(least.losses, MIN_START_GAIN)
             else:
                 is_better = start.losses.mean < least.losses.mean
             least = start if is_better else least
@@ -178,11 +184,11 @@ class _Search:
 
     def _tried(self, scales: np.ndarray) -> Iterator[Start]:
         """What scales come to, with each of the penalties, without a line and with it."""
-        scaled = self.rows.Z * np.clip(scales, 0.0, SCALES[1])
+        scaled = self.rows.Z * np.clip(scales, 0.0, SCALE_LIMITS[1])
         K = _native.block(self.kernel.spec, scaled, scaled, n_threads=self.task.n_threads)
-        inverses = [_inverse_with(K, alpha * self.noise) for alpha in PENALTIES]
+        inverses = [_inverse_with(K, alpha * self.noise) for alpha in START_PENALTIES]
         for trend, fixed in self.fixed.items():
-            for alpha, inverse in zip(PENALTIES, inverses):
+            for alpha, inverse in zip(START_PENALTIES, inverses):
                 yield self._start(replace(self.model, scales=scales), trend, fixed, alpha=alpha, inverse=inverse)
 
     def _start(self, model: Model, trend: bool, fixed: np.ndarray, alpha: float, inverse: np.ndarray | None) -> Start:
@@ -198,15 +204,15 @@ class _Search:
             left = left - (y @ along.T) @ solved
             diagonal = diagonal - np.einsum("ij,ij->j", along, solved)
         # A row that the line alone can follow has an error without bound.
-        errors = left / np.maximum(diagonal, LEAST_LEFT * inverse.diagonal())
+        errors = left / np.maximum(diagonal, MIN_ONE_MINUS_LEVERAGE * inverse.diagonal())
         return Start(model, trend, Losses(np.square(errors).mean(axis=0), self.shares), errors=errors, dof=dof)
 
     def with_fast_features(self, start: Start) -> Iterator[np.ndarray]:
         """Scales in which the features along which the errors still vary are as fast as that."""
         frequency = fast_frequencies(self.rows.Z, start.errors * self.rows.weights, used=self.model.scales > 0)
-        for part in OF_FREQUENCY if frequency.any() else ():
-            wanted = part * frequency
-            fast = wanted > FASTER * start.model.scales
+        for fraction in FREQUENCY_FRACTIONS if frequency.any() else ():
+            wanted = fraction * frequency
+            fast = wanted > MIN_FREQUENCY_RATIO * start.model.scales
             if fast.any():
                 for others in (start.model.scales, self.model.scales, self.model.scales / 3):
                     yield np.where(fast, wanted, others)
@@ -233,9 +239,9 @@ def fast_frequencies(Z: np.ndarray, errors: np.ndarray, used: np.ndarray) -> np.
     features = np.flatnonzero(used)
     if not len(features) or not len(errors):
         return found
-    limit = max(FEWEST_PERIODS, min(MOST_PERIODS, PERIODS_IN_ALL // len(features)))
+    limit = max(MIN_PERIODS, min(MAX_PERIODS, MAX_TOTAL_PERIODS // len(features)))
     ranges = np.subtract(*np.quantile(Z, [0.95, 0.05], axis=0)) / 0.9
-    threshold = np.log(2 * limit * len(features) * len(errors) / FALSE_PEAK)
+    threshold = np.log(2 * limit * len(features) * len(errors) / FALSE_PEAK_PROBABILITY)
     for feature in features[ranges[features] > 0]:
         # Beyond half the number of its values, a frequency looks like a lower one.
         n_periods = min(limit, len(np.unique(Z[:, feature])) // 2)
@@ -244,5 +250,5 @@ def fast_frequencies(Z: np.ndarray, errors: np.ndarray, used: np.ndarray) -> np.
         power = np.square(errors @ np.cos(phases)) + np.square(errors @ np.sin(phases))
         largest = power.max(axis=0, initial=0.0)
         if largest.max(initial=0.0) > threshold:
-            found[feature] = frequencies[np.flatnonzero(largest >= LOWEST_PEAK * largest.max())[0]]
+            found[feature] = frequencies[np.flatnonzero(largest >= PEAK_POWER_FRACTION * largest.max())[0]]
     return found

@@ -12,29 +12,32 @@ import numpy as np
 
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.atoms import ALL, Task
-from kernelpursuit.learning.plan import SCALES_PART
-from kernelpursuit.learning.sample import MOST_SCALES, Standard
-from kernelpursuit.learning.scales import FIRST_ALPHA
+from kernelpursuit.learning.atoms import KEEP_ALL, Task
+from kernelpursuit.learning.constants import (
+    FIRST_ALPHA,
+    MAX_SCALES,
+    MAX_WIDE_ATOMS,
+    MAX_WIDE_ENTRIES,
+    MAX_WIDE_ROWS,
+    MIN_WIDE_ROWS,
+    WIDE_PENALTY_FACTORS,
+    WIDE_ROWS_AN_ATOM,
+    WIDE_SCALE_FACTORS,
+)
+from kernelpursuit.learning.observations import DistinctRows
+from kernelpursuit.learning.plan import SCALES_STAGE
+from kernelpursuit.learning.sample import Standard
 from kernelpursuit.pursuit import TrainingRows, run_pursuit
-from kernelpursuit.rows import Distinct
 
-# Kernels are tried so many times as wide as rows are apart, and penalties of so many times the first.
-WIDTH_FACTORS, PENALTY_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0), (1e-2, 1.0, 1e2)
-# Rows of the sample, one half to pick atoms from and one to compare: at most, at least, and entries of them.
-MOST_ROWS, LEAST_ROWS, ENTRIES = 2000, 200, 2**23
-MOST_ATOMS, ROWS_AN_ATOM = 64, 4
-STREAM = 14
+RANDOM_STREAM = 14
 
 
 def is_wide(X: Any) -> bool:
     """Whether rows have more features than there can be scales."""
-    return X.shape[1] > MOST_SCALES
+    return X.shape[1] > MAX_SCALES
 
 
-def learn_common_scale(
-    X: Any, y: np.ndarray, distinct: Distinct, kernel: Kernel, task: Task
-) -> tuple[Standard, np.ndarray, float] | None:
+def learn_common_scale(given: DistinctRows, kernel: Kernel, task: Task) -> tuple[Standard, np.ndarray, float] | None:
     """Learn one scale for all features, standardised or as they are, and the penalty where that is not given.
 
     Returns
@@ -52,9 +55,10 @@ def learn_common_scale(
     Atoms are picked on one half of a sample for every width, and the least error on the other half decides; ties go to
     the wider kernel. Cost: 12 runs of the loop, each with a pass over half of the sample for every atom.
     """
+    X, y, distinct = given.X, given.y, given.distinct
     standard = Standard.of(X, distinct.weights, distinct.first)
-    shuffled = np.random.default_rng([task.seed, 0, STREAM]).permutation(len(distinct))
-    numbers = shuffled[: int(np.clip(ENTRIES // X.shape[1], LEAST_ROWS, MOST_ROWS))]
+    shuffled = np.random.default_rng([task.seed, 0, RANDOM_STREAM]).permutation(len(distinct))
+    numbers = shuffled[: int(np.clip(MAX_WIDE_ENTRIES // X.shape[1], MIN_WIDE_ROWS, MAX_WIDE_ROWS))]
     places = distinct.first[numbers]
     Z, targets, weights = standard.apply(X[places]), y[places], distinct.weights[numbers]
     if task.loss is not None:
@@ -62,11 +66,11 @@ def learn_common_scale(
     used = (standard.spread > 0).astype(np.float64)
     if not used.any():
         return None
-    task.watch.part(SCALES_PART)
+    task.watch.part(SCALES_STAGE)
     raw = standard.spread / np.sqrt(np.mean(np.square(standard.spread[used > 0])))
     alpha = FIRST_ALPHA if task.alpha is None else task.alpha
     best, scales = np.inf, used
-    shapes = [(shape, factor) for shape in (used, raw) for factor in WIDTH_FACTORS]
+    shapes = [(shape, factor) for shape in (used, raw) for factor in WIDE_SCALE_FACTORS]
     for i, (shape, factor) in enumerate(shapes):
         tried = shape * (factor * np.sqrt(0.5 / used.sum()))
         with task.watch.within(i / len(shapes), (i + 1) / len(shapes)):
@@ -78,9 +82,9 @@ def learn_common_scale(
             best
             if factor == 1.0
             else _error(Z, targets, weights, scales=scales, alpha=alpha * factor, kernel=kernel, task=task)
-            for factor in PENALTY_FACTORS
+            for factor in WIDE_PENALTY_FACTORS
         ]
-        alpha *= PENALTY_FACTORS[int(np.argmin(errors))]
+        alpha *= WIDE_PENALTY_FACTORS[int(np.argmin(errors))]
     return standard, scales, alpha
 
 
@@ -90,7 +94,7 @@ def _error(
     """The least error on the second half of the rows, along a path of atoms that are picked on the first half."""
     half = (len(y) + 1) // 2
     dictionary = KernelAtoms(kernel.with_gamma(scales ** (1.0 / kernel.gamma_power)))
-    spec = replace(task.loop(dictionary, max(1, min(MOST_ATOMS, half // ROWS_AN_ATOM)), alpha), rule=ALL)
+    spec = replace(task.loop(dictionary, max(1, min(MAX_WIDE_ATOMS, half // WIDE_ROWS_AN_ATOM)), alpha), rule=KEEP_ALL)
     second = Z[half:], y[half:], weights[half:]
     path = run_pursuit(
         TrainingRows(Z[:half], y[:half], weights[:half], validation=second), spec, callback=task.watch

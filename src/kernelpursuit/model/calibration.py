@@ -1,4 +1,4 @@
-"""How wrong predictions are at a row: errors of training rows, each left out, made a scale that depends on the row."""
+"""How wrong predictions are at a row: leave-one-out errors of training rows, made a scale that depends on the row."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
 from kernelpursuit.kernels import Kernel
+from kernelpursuit.model.constants import (
+    CALIBRATION_ROWS,
+    KNOT_QUANTILES,
+    MAX_NOISE_FEATURES,
+    MAX_SCREENED_FEATURES,
+    MIN_UNEXPLAINED,
+    TARGET_RANGE_QUANTILES,
+)
 from kernelpursuit.model.landmarks import Landmarks
 from kernelpursuit.model.noise import LogScale, fit_log_scale
 from kernelpursuit.pursuit.path import LEVELS
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_error, one_minus_leverage
 
-# Most rows whose leave-one-out errors are looked at.
-CALIBRATION_ROWS = 2000
-# Most features that the size of errors may depend on by themselves, and places where it may bend with the prediction.
-FEATURES, KNOTS = 32, (0.1, 0.3, 0.5, 0.7, 0.9)
-# Most features that these are chosen from, and the spread, beside their size, of one that does not vary.
-LOOKED_AT, CONSTANT = 256, 1e-12
+# The spread, beside its size, of a feature that does not vary: rounding leaves some eps of the mean of its values.
+CONSTANT_TOLERANCE = 1e-12
 # Scales are in units in which 90 % of normal errors are within this many of them.
-NORMAL, NINE_TENTHS = 1.645, np.array([0.9])
-# The range of targets goes from the first to the second of these quantiles.
-NEARLY_ALL = np.array([0.01, 0.99])
-# Below this, rows are as near to landmarks as makes no difference.
-NEAREST = 1e-3
+NORMAL_QUANTILE, REFERENCE_LEVEL = 1.645, np.array([0.9])
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Columns:
 
         Of very many, only those with the largest scales are looked at.
         """
-        looked_at = np.sort(np.argsort(-scales, kind="stable")[:LOOKED_AT])
+        looked_at = np.sort(np.argsort(-scales, kind="stable")[:MAX_SCREENED_FEATURES])
         X = _dense(X if len(looked_at) == X.shape[1] else X[:, looked_at])
         center, spread = X.mean(axis=0), X.std(axis=0)
-        (varying,) = np.nonzero(spread > CONSTANT * np.abs(X).max(axis=0))
-        if len(varying) > FEATURES:
+        (varying,) = np.nonzero(spread > CONSTANT_TOLERANCE * np.abs(X).max(axis=0))
+        if len(varying) > MAX_NOISE_FEATURES:
             Z = (X[:, varying] - center[varying]) / spread[varying]
             log_size = np.log(np.maximum(sizes, 1e-3 * sizes.mean(axis=0))) if sizes.any() else sizes
             log_size = log_size - log_size.mean(axis=0)
-            related = sum(np.abs(log_size.T @ part).max(axis=0) for part in (Z, np.abs(Z) - np.abs(Z).mean(axis=0)))
-            varying = np.sort(varying[np.argsort(-related, kind="stable")[:FEATURES]])
+            related = sum(np.abs(log_size.T @ values).max(axis=0) for values in (Z, np.abs(Z) - np.abs(Z).mean(axis=0)))
+            varying = np.sort(varying[np.argsort(-related, kind="stable")[:MAX_NOISE_FEATURES]])
         taken = X[:, varying]
         return cls(looked_at[varying], center[varying], spread[varying], low=taken.min(axis=0), high=taken.max(axis=0))
 
@@ -65,11 +65,11 @@ class Columns:
         """Columns for the predictions f of one target, shape (n_rows, n_columns)."""
         Z = (np.clip(_dense(X[:, self.features]), self.low, self.high) - self.center) / self.spread
         hinges = np.maximum(f[:, None] - knots, 0.0)
-        return np.hstack([Z, np.abs(Z), f[:, None], hinges, np.log(v + NEAREST)[:, None], kernel.T])
+        return np.hstack([Z, np.abs(Z), f[:, None], hinges, np.log(v + MIN_UNEXPLAINED)[:, None], kernel.T])
 
     def groups(self, n_landmarks: int) -> list[int]:
         """Sizes of the two groups: what is above, and kernel values."""
-        return [2 * len(self.features) + len(KNOTS) + 2, n_landmarks]
+        return [2 * len(self.features) + len(KNOT_QUANTILES) + 2, n_landmarks]
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Uncertainty:
 
     def scale(self, spread: np.ndarray) -> np.ndarray:
         """s(x), with this spread of the targets."""
-        return np.hypot(self.noise, self.root_far * (spread + self.beside / NORMAL))
+        return np.hypot(self.noise, self.root_far * (spread + self.beside / NORMAL_QUANTILE))
 
 
 @dataclass(frozen=True)
@@ -169,12 +169,12 @@ class Calibration:
     noise_variance: np.ndarray
 
 
-def choose_rows(n_rows: int, held_back: np.ndarray | None) -> tuple[np.ndarray, int]:
-    """Numbers of the calibration rows, those that no atom was picked from first, and how many those are."""
-    if held_back is None or not held_back.any():
+def choose_rows(n_rows: int, is_validation: np.ndarray | None) -> tuple[np.ndarray, int]:
+    """Numbers of the calibration rows, validation rows first, which no atom was picked from, and how many those are."""
+    if is_validation is None or not is_validation.any():
         return _evenly(np.arange(n_rows), CALIBRATION_ROWS), min(n_rows, CALIBRATION_ROWS)
-    unseen = _evenly(np.flatnonzero(held_back), CALIBRATION_ROWS)
-    others = _evenly(np.flatnonzero(~held_back), CALIBRATION_ROWS - len(unseen))
+    unseen = _evenly(np.flatnonzero(is_validation), CALIBRATION_ROWS)
+    others = _evenly(np.flatnonzero(~is_validation), CALIBRATION_ROWS - len(unseen))
     return np.concatenate([unseen, others]), len(unseen)
 
 
@@ -182,7 +182,7 @@ def _evenly(numbers: np.ndarray, at_most: int) -> np.ndarray:
     return numbers[np.linspace(0, len(numbers) - 1, min(at_most, len(numbers))).astype(np.intp)]
 
 
-def leave_one_out(
+def loo_errors(
     y: np.ndarray,
     weights: np.ndarray,
     counts: np.ndarray,
@@ -191,7 +191,7 @@ def leave_one_out(
     R: np.ndarray,
     values: np.ndarray,
 ) -> np.ndarray:
-    """Errors of some training rows when one observation of each is left out, shape (n_rows, n_targets).
+    """Leave-one-out errors of some training rows, one observation of each left out, shape (n_rows, n_targets).
 
     With W for the weight of an observation, the error is `(y - f) / (1 - W phi' (R'R)^-1 phi)`. Where nothing is
     left of it, the distance to the mean of all targets stands for it.
@@ -223,26 +223,26 @@ def calibrate(rows: Calibration, kernel: Kernel, scales: np.ndarray, n_threads: 
     unit = weights @ np.abs(rows.errors) / weights.sum()
     unit[unit == 0] = 1.0
     errors, f = np.abs(rows.errors) / unit, rows.f / unit
-    columns, knots = Columns.of(rows.X, errors, scales), np.quantile(f, KNOTS, axis=0).T
+    columns, knots = Columns.of(rows.X, errors, scales), np.quantile(f, KNOT_QUANTILES, axis=0).T
     log_noise, noise, scores = [], np.empty_like(errors), np.empty_like(errors)
     for target in range(len(unit)):
         given = columns.values(rows.X, f[:, target], knots=knots[target], v=v, kernel=values)
         fit, loo = fit_log_scale(given, errors[:, target], weights, columns.groups(len(values)))
         score = _raised(errors[:, target] * np.exp(-loo), rows.n_unseen)
-        size = quantiles(score, weights, NINE_TENTHS)[0] / NORMAL or 1.0
+        size = quantiles(score, weights, REFERENCE_LEVEL)[0] / NORMAL_QUANTILE or 1.0
         log_noise.append(fit.times(size))
         noise[:, target], scores[:, target] = size * np.exp(loo), score / size
     beside = rows.y - rows.base
     size = np.maximum(np.abs(beside).max(axis=0), np.finfo(float).tiny)
     deviation = size * np.sqrt(weights @ np.square(beside / size) / weights.sum())
-    ends = np.array([quantiles(column, weights, NEARLY_ALL) for column in beside.T])
+    ends = np.array([quantiles(column, weights, TARGET_RANGE_QUANTILES) for column in beside.T])
     scale = ErrorScale(
         columns=columns,
         log_noise=log_noise,
         knots=knots,
         landmarks=landmarks,
         unit=unit,
-        spread=np.maximum(deviation, (ends[:, 1] - ends[:, 0]) / NORMAL),
+        spread=np.maximum(deviation, (ends[:, 1] - ends[:, 0]) / NORMAL_QUANTILE),
         deviation=deviation,
         typical=unit * np.sqrt(weights @ np.square(noise) / weights.sum()),
         quantiles=np.zeros((len(LEVELS), len(unit))),
@@ -264,7 +264,7 @@ def _raised(scores: np.ndarray, n_unseen: int) -> np.ndarray:
     if not len(others) or not unseen.any() or not others.any():
         return scores
     larger = max(float(np.log(unseen.mean() / others.mean())), 0.0)
-    variance = sum(float(part.var()) / float(part.mean()) ** 2 / len(part) for part in (unseen, others))
+    variance = sum(float(some.var()) / float(some.mean()) ** 2 / len(some) for some in (unseen, others))
     return np.concatenate([unseen, others * np.exp(larger**3 / max(larger**2 + variance, 1e-300))])
 
 

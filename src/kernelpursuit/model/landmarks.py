@@ -10,15 +10,16 @@ from scipy.linalg import cholesky, solve_triangular
 
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
+from kernelpursuit.model.constants import (
+    FIRST_WIDTH_STEP,
+    MAX_LANDMARKS,
+    N_WIDTH_STEPS,
+    NEAR_QUANTILE,
+    NEAR_UNEXPLAINED,
+)
 
-# Most rows that stand for all.
-LANDMARKS = 64
 # Added to the diagonal, so that the factor stays accurate.
 JITTER = 1e-6
-# The width is such that this fraction of the training rows has no more than this left unexplained ...
-NEAR, EXPLAINED = 0.99, 0.2
-# ... found by halving steps, in powers of two of gamma.
-FIRST_STEP, N_STEPS = 8.0, 8
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,10 @@ class Landmarks:
     @classmethod
     def of(cls, kernel: Kernel, X: Any, n_threads: int | None) -> tuple[Landmarks, np.ndarray]:
         """Find landmarks among rows, and v of all of these, of a landmark as if it were none."""
-        exponent, step = 0.0, FIRST_STEP
-        for _ in range(N_STEPS):
+        exponent, step = 0.0, FIRST_WIDTH_STEP
+        for _ in range(N_WIDTH_STEPS):
             found, v = cls._with_width(kernel, 2.0**exponent, X, n_threads)
-            exponent += step if found.near < EXPLAINED else -step
+            exponent += step if found.near < NEAR_UNEXPLAINED else -step
             step /= 2
         return found, v
 
@@ -58,8 +59,8 @@ class Landmarks:
         """
         everywhere = KernelAtoms(kernel.with_gamma(np.asarray(kernel.gamma) * factor), X).resolve(X)
         embedded = everywhere.rows(X)
-        v, basis, chosen = np.ones(X.shape[0]), np.zeros((LANDMARKS, X.shape[0])), []
-        for step in range(min(LANDMARKS, X.shape[0])):
+        v, basis, chosen = np.ones(X.shape[0]), np.zeros((MAX_LANDMARKS, X.shape[0])), []
+        for step in range(min(MAX_LANDMARKS, X.shape[0])):
             pivot = int(np.argmax(v))
             if v[pivot] < JITTER:
                 break
@@ -75,7 +76,7 @@ class Landmarks:
         inverse = solve_triangular(root, np.eye(len(root)), lower=True, check_finite=False)
         v[places] = 1.0 / np.square(inverse).sum(axis=0)
         v = np.clip(v, 0.0, 1.0)
-        return cls(atoms, root, float(np.quantile(v, NEAR))), v
+        return cls(atoms, root, float(np.quantile(v, NEAR_QUANTILE))), v
 
     def values(self, X: Any, n_threads: int | None) -> np.ndarray:
         """Kernel values between landmarks and rows, shape (n_landmarks, n_rows)."""

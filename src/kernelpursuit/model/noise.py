@@ -7,22 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import eigh
 
+from kernelpursuit.model.constants import (
+    MAX_NOISE_STEP,
+    MIN_NOISE_ROWS,
+    MIN_RELATIVE_ERROR,
+    N_NOISE_ROUNDS,
+    NOISE_PENALTIES,
+    NOISE_STANDARD_ERRORS,
+)
 from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
 
-# Penalties to choose from, for each row and column of unit variance.
-PENALTIES = 10.0 ** np.arange(-3.0, 3.0)
-# Rounds of weighted least squares, and the longest step of a row: a single large error does not decide.
-ROUNDS, LONGEST = 8, 3.0
-# Absolute errors below this fraction of their mean count as this: that they are so small is chance.
-SMALLEST = 1e-3
 # Where other rows have less than this fraction of the weight, they say nothing of one.
-LEAST_REST = 1e-9
-# A size that varies is taken where the leave-one-out deviance is lower by this many standard errors.
-CLEARLY = 2.0
+MIN_REMAINING_WEIGHT = 1e-9
 # Directions of columns with less than this of the largest sum of squares are rounding.
-SMALLEST_SQUARE = 1e-10
-# Fewer errors than this say nothing of where they are large.
-FEWEST = 50
+RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -73,24 +71,24 @@ def fit_log_scale(
     groups : list of int
         Sizes of groups of columns that lie side by side; each group as a whole may vary as much as any other.
     """
-    n, t, total = len(errors), np.maximum(np.abs(errors), SMALLEST), weights.sum()
+    n, t, total = len(errors), np.maximum(np.abs(errors), MIN_RELATIVE_ERROR), weights.sum()
     mean = float(weights @ t / total)
     start = float(np.log(mean))
     one_size = LogScale(start, np.zeros(columns.shape[1]), columns[0], low=start, high=start)
     # A row that has all of the weight leaves nothing to say what its error would be.
     rest = 1.0 - weights / total
     loo_of_one = np.full(n, start)
-    known = rest > LEAST_REST
-    loo_of_one[known] = np.log(np.maximum(mean - weights * t / total, SMALLEST)[known] / rest[known])
-    basis = _Basis.of(columns, weights, groups) if n >= FEWEST else None
+    known = rest > MIN_REMAINING_WEIGHT
+    loo_of_one[known] = np.log(np.maximum(mean - weights * t / total, MIN_RELATIVE_ERROR)[known] / rest[known])
+    basis = _Basis.of(columns, weights, groups) if n >= MIN_NOISE_ROWS else None
     if basis is None:
         return one_size, loo_of_one
     before = _deviance(t, loo_of_one)
     best, loo, least = one_size, loo_of_one, float(weights @ before)
-    for penalty in PENALTIES:
+    for penalty in NOISE_PENALTIES:
         share = basis.squares / (basis.squares + penalty * n)
         eta, constant, along = np.full(n, start), start, np.zeros(len(share))
-        for _ in range(ROUNDS):
+        for _ in range(N_NOISE_ROUNDS):
             z = _working_response(t, eta)
             constant = float(weights @ z / total)
             along = share * ((basis.root * (z - constant)) @ basis.U)
@@ -105,7 +103,7 @@ def fit_log_scale(
     less = before - _deviance(t, loo)
     gain = float(weights @ less / total)
     error = float(np.sqrt(np.square(weights) @ np.square(less - gain))) / total
-    return (best, np.clip(loo, best.low, best.high)) if gain > CLEARLY * error else (one_size, loo_of_one)
+    return (best, np.clip(loo, best.low, best.high)) if gain > NOISE_STANDARD_ERRORS * error else (one_size, loo_of_one)
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ class _Basis:
         unit *= np.repeat(np.sqrt(columns.shape[1] / len(groups) / np.maximum(groups, 1)), groups)
         weighted = (columns - center) * unit * root[:, None]
         squares, turn = eigh(weighted.T @ weighted, check_finite=False)
-        kept = squares > SMALLEST_SQUARE * squares.max()
+        kept = squares > RANK_TOLERANCE * squares.max()
         if not kept.any():
             return None
         squares, turn = squares[kept], turn[:, kept]
@@ -145,4 +143,4 @@ def _deviance(t: np.ndarray, log_scale: np.ndarray) -> np.ndarray:
 
 
 def _working_response(t: np.ndarray, eta: np.ndarray) -> np.ndarray:
-    return eta + np.clip(t * np.exp(-eta) - 1.0, -1.0, LONGEST)
+    return eta + np.clip(t * np.exp(-eta) - 1.0, -1.0, MAX_NOISE_STEP)

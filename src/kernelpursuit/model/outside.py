@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit.model.constants import FADE_FROM, FADE_TO, TARGET_MARGIN
+
 #: Values of the parameter `outside`.
 OPTIONS = ("auto", "return", "free")
-# Predictions leave the model where a row is outside by the first fraction of the range of a feature, and are back at
-# the base at the second. Nearer rows are frequent (the extremes of new rows), and smooth functions go on there.
-LEAVE, REACH = 0.25, 1.0
-# They may leave the range of the targets by this fraction of it.
-MARGIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,8 @@ class Outside:
         beyond = values[rows].astype(np.float64)
         # Halves, since differences of very large numbers are none.
         beyond = np.maximum(0.5 * self.low - 0.5 * beyond, 0.5 * beyond - 0.5 * self.high)
-        excess = np.minimum(np.maximum(beyond, 0.0) / (0.5 * self.high - 0.5 * self.low), REACH)
-        e = np.clip((np.sqrt(np.square(excess).sum(axis=1)) - LEAVE) / (REACH - LEAVE), 0.0, 1.0)
+        excess = np.minimum(np.maximum(beyond, 0.0) / (0.5 * self.high - 0.5 * self.low), FADE_TO)
+        e = np.clip((np.sqrt(np.square(excess).sum(axis=1)) - FADE_FROM) / (FADE_TO - FADE_FROM), 0.0, 1.0)
         out[rows] = 1.0 - e * e * (3.0 - 2.0 * e)
         return out
 
@@ -92,7 +89,7 @@ def widened_range(targets: np.ndarray) -> np.ndarray:
     """Least and largest of every target, widened on either side by half of their difference, shape (2, n_targets)."""
     least, most = targets.min(axis=0), targets.max(axis=0)
     # Halves first: the range of very large targets is no float.
-    margin = 2 * MARGIN * (0.5 * most - 0.5 * least)
+    margin = 2 * TARGET_MARGIN * (0.5 * most - 0.5 * least)
     return np.array([least - margin, most + margin])
 
 

@@ -14,24 +14,29 @@ import numpy as np
 
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.kernels import Kernel
-from kernelpursuit.learning.plan import SUITED, TRIAL_ROWS
+from kernelpursuit.learning.constants import (
+    PENALTY_STEP,
+    WIDTH_SEARCH_ATOMS,
+    WIDTH_SEARCH_ONE_SPLIT_FROM,
+    WIDTH_SEARCH_ROWS,
+    WIDTH_SEARCH_SPLITS,
+    WIDTH_SEARCH_STEPS,
+    WIDTH_SEARCH_TARGETS,
+    WIDTH_SEARCH_VALIDATION_FRACTION,
+    WIDTH_STEP,
+)
+from kernelpursuit.learning.plan import WIDTH_SEARCH_STAGE
 from kernelpursuit.learning.sample import Standard
 from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, held_out_rows, run_pursuit
 from kernelpursuit.stopping import Validation
 
-# Atoms of a trial at most, and what part of its rows it is judged by; fewer rows than so many are split several times.
-MOST_ATOMS, JUDGED, FEW_ROWS, SPLITS = 200, 1 / 3, 1000, 3
-# Of targets that have a path each, as those of one class against the rest, so many are tried.
-MOST_TARGETS = 3
-# Steps of the search, each way at most: widths are halved or doubled, penalties divided or multiplied.
-MOST_STEPS, WIDTH_STEP, PENALTY_STEP = 4, 2.0, 10.0
-STREAM = 15
+RANDOM_STREAM = 15
 # Rows, targets and weights.
 Sample = tuple[Any, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Suited:
+class FoundWidth:
     """A kernel and a penalty for a loop, and how much the scales that were learned are multiplied by.
 
     Where `factor` is None, one scale for all features has the lower error.
@@ -42,16 +47,16 @@ class Suited:
     factor: float | None
 
 
-class Trial:
-    """The loop as it is set, on two thirds of a sample of the rows, judged by the others.
+class LoopValidation:
+    """The loop as it is set, on two thirds of a sample of the rows, and its error on the others, the validation rows.
 
     Few rows are split in several ways.
 
     Parameters
     ----------
     spec : LoopSpec
-        The loop; dictionary and penalty are replaced. Its rule decides at which size a path is judged; one that asks
-        for rows or folds of its own is replaced by the least error on the rows that judge.
+        The loop; dictionary and penalty are replaced. Its rule decides which size of a path is validated; one that
+        asks for rows or folds of its own is replaced by the least error on the validation rows.
     dictionary : function
         The dictionary of a kernel, with all that is in every model.
     rows : (X, y, weights)
@@ -73,31 +78,33 @@ class Trial:
     ) -> None:
         X, y, weights = rows
         self.watch, self._dictionary = watch, dictionary
-        generator = np.random.default_rng([spec.seed, 0, STREAM])
+        generator = np.random.default_rng([spec.seed, 0, RANDOM_STREAM])
         used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-        sample = np.sort(generator.permutation(used)[:TRIAL_ROWS])
+        sample = np.sort(generator.permutation(used)[:WIDTH_SEARCH_ROWS])
         X, y = X[sample], y[sample]
         weights = np.ones(len(sample)) if weights is None else weights[sample]
         self._splits: list[tuple[Sample, Sample]] = []
-        for i in range(1 if len(sample) >= FEW_ROWS else SPLITS):
-            held = held_out_rows(weights, JUDGED, spec.seed + i, y=y, classes=spec.classes)
-            fitted, judged = ((X[part], y[part], weights[part]) for part in (~held, held))
-            self._splits.append((fitted, judged))
+        for i in range(1 if len(sample) >= WIDTH_SEARCH_ONE_SPLIT_FROM else WIDTH_SEARCH_SPLITS):
+            is_validation = held_out_rows(
+                weights, WIDTH_SEARCH_VALIDATION_FRACTION, spec.seed + i, y=y, classes=spec.classes
+            )
+            fitted, validation = ((X[rows], y[rows], weights[rows]) for rows in (~is_validation, is_validation))
+            self._splits.append((fitted, validation))
         drawn = isinstance(spec.candidates, (int, np.integer))
         self._spec = replace(
             spec,
-            max_atoms=min(spec.max_atoms, MOST_ATOMS),
+            max_atoms=min(spec.max_atoms, WIDTH_SEARCH_ATOMS),
             candidates=spec.candidates if drawn else "all",
             verbose=False,
         )
         rule = spec.rule
         asks_for_rows = rule.validation_set() is not None or rule.validation_fraction() is not None
         self._rule = None if asks_for_rows or rule.n_folds() is not None else rule
-        each = range(min(y.shape[1], MOST_TARGETS))
+        each = range(min(y.shape[1], WIDTH_SEARCH_TARGETS))
         self._targets: Iterable[slice] = [slice(i, i + 1) for i in each] if one_by_one else [slice(None)]
 
     def error(self, kernel: Kernel, alpha: float) -> float:
-        """The error on the rows that judge, of the models that the rule keeps."""
+        """The error on validation rows, of the models that the rule keeps."""
         spec = replace(self._spec, dictionary=self._dictionary(kernel), alpha=alpha)
         errors = [
             self._error_of(spec, fitted, others, targets)
@@ -108,9 +115,9 @@ class Trial:
 
     def _error_of(self, spec: LoopSpec, fitted: Sample, others: Sample, targets: slice) -> float:
         X, y, weights = fitted
-        judged = others[0], others[1][:, targets], others[2]
-        rule = Validation(*judged[:2], sample_weight=judged[2]) if self._rule is None else self._rule
-        rows = TrainingRows(X, y[:, targets], weights, validation=judged)
+        validation = others[0], others[1][:, targets], others[2]
+        rule = Validation(*validation[:2], sample_weight=validation[2]) if self._rule is None else self._rule
+        rows = TrainingRows(X, y[:, targets], weights, validation=validation)
         found = run_pursuit(rows, replace(spec, rule=rule), callback=self.watch)
         refitted = found.path.refits.get(found.n_kept, {})
         assert found.path.validation is not None
@@ -126,7 +133,7 @@ def common_scale(kernel: Kernel, X: Any, weights: np.ndarray) -> tuple[Kernel, n
     return kernel.with_gamma(gamma), scales
 
 
-def suit(kernel: Kernel, alpha: float | None, plain: tuple[Kernel, float], trial: Trial) -> Suited:
+def search_width(kernel: Kernel, alpha: float | None, plain: tuple[Kernel, float], trial: LoopValidation) -> FoundWidth:
     """Find width and penalty for a loop by its errors on rows that it has not seen.
 
     Parameters
@@ -138,32 +145,32 @@ def suit(kernel: Kernel, alpha: float | None, plain: tuple[Kernel, float], trial
     plain : (Kernel, float)
         The kernel with one scale for all features, and the penalty that is given, or the usual one: kept where nothing
         learned has a lower error.
-    trial : Trial
+    trial : LoopValidation
         The loop.
     """
-    trial.watch.part(SUITED)
+    trial.watch.part(WIDTH_SEARCH_STAGE)
     (simple, given), watch = plain, trial.watch
 
-    def widened(factor: float, alpha: float) -> float:
+    def error_of(factor: float, alpha: float) -> float:
         return trial.error(_scaled(kernel, factor), alpha)
 
     start = given if alpha is None else alpha
-    factor, best = _climb(lambda factor: widened(factor, start), WIDTH_STEP, watch)
+    factor, best = _search_factor(lambda factor: error_of(factor, start), WIDTH_STEP, watch)
     if alpha is not None:
-        times, best = _climb(lambda times: widened(factor, start * times), PENALTY_STEP, watch, best)
+        times, best = _search_factor(lambda times: error_of(factor, start * times), PENALTY_STEP, watch, best)
         start *= times
     if not watch.has_ended and trial.error(simple, given) < best:
-        return Suited(simple, given, None)
-    return Suited(_scaled(kernel, factor), start, factor)
+        return FoundWidth(simple, given, None)
+    return FoundWidth(_scaled(kernel, factor), start, factor)
 
 
-def _climb(
+def _search_factor(
     error: Callable[[float], float], step: float, watch: Watch, known: float | None = None
 ) -> tuple[float, float]:
     """The factor with the least error, found by going on from 1 in steps, up or down, as long as the error falls."""
     best, at = error(1.0) if known is None else known, 1.0
     for direction in (step, 1 / step):
-        for _ in range(MOST_STEPS):
+        for _ in range(WIDTH_SEARCH_STEPS):
             if watch.ask(0.0):
                 return at, best
             tried = error(at * direction)

@@ -8,8 +8,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, presets
 from kernelpursuit.callbacks import TimeLimit
 from kernelpursuit.kernels import RBF, Laplacian
-from kernelpursuit.learning import suit
-from kernelpursuit.learning.suit import Suited
+from kernelpursuit.learning import search_width
+from kernelpursuit.learning.width_search import FoundWidth
 from kernelpursuit.pursuit import Watch, held_out_rows
 from kernelpursuit.stopping import Validation
 
@@ -231,27 +231,27 @@ class TestSearch:
     @pytest.mark.parametrize("kernel", [RBF(gamma=np.ones(2)), Laplacian(gamma=np.ones(2))])
     @pytest.mark.parametrize("factor", [0.25, 0.5, 1.0, 2.0, 8.0])
     def test_goes_on_while_the_error_falls(self, kernel, factor):
-        found = suit(kernel, None, (type(kernel)(), 1.0), Errors(factor))
+        found = search_width(kernel, None, (type(kernel)(), 1.0), Errors(factor))
         assert found.factor == factor
         np.testing.assert_allclose(np.max(found.kernel.gamma) ** kernel.gamma_power, factor)
 
     @pytest.mark.parametrize("times", [0.01, 1.0, 100.0])
     def test_then_the_penalty(self, times):
-        found = suit(RBF(gamma=np.ones(2)), 1.0, (RBF(), 1.0), Errors(2.0, times))
+        found = search_width(RBF(gamma=np.ones(2)), 1.0, (RBF(), 1.0), Errors(2.0, times))
         assert (found.factor, found.alpha) == (2.0, pytest.approx(times))
 
     def test_ends_after_some_steps(self):
         trial = Errors(1e9)
-        assert suit(RBF(gamma=np.ones(2)), None, (RBF(), 1.0), trial).factor == 16.0
+        assert search_width(RBF(gamma=np.ones(2)), None, (RBF(), 1.0), trial).factor == 16.0
         assert len(trial.seen) == 5
 
     def test_keeps_one_width_for_all_where_that_has_the_lower_error(self):
-        found = suit(RBF(gamma=np.ones(2)), 1.0, (RBF(), 0.5), Errors(2.0, plain=0.9))
-        assert found == Suited(RBF(), 0.5, None)
+        found = search_width(RBF(gamma=np.ones(2)), 1.0, (RBF(), 0.5), Errors(2.0, plain=0.9))
+        assert found == FoundWidth(RBF(), 0.5, None)
 
     def test_ends_where_it_is_asked_to(self):
         trial = Errors(4.0, plain=0.0)
         trial.watch = Watch(TimeLimit(1e-9))
-        found = suit(RBF(gamma=np.ones(2)), 1.0, (RBF(), 0.5), trial)
+        found = search_width(RBF(gamma=np.ones(2)), 1.0, (RBF(), 0.5), trial)
         assert (found.factor, found.alpha) == (1.0, 1.0)
         assert len(trial.seen) == 1
