@@ -35,7 +35,7 @@ class Problem:
     numbers      their numbers in the whole dictionary, ascending; None where it is the whole
     X, weights   training rows and their weights (all positive; None for ones)
     counts       how often each row was seen, where that is not its weight; else None
-    judged       marks the rows whose leave-one-out errors calibrate intervals; None for all
+    calibrates   marks the rows whose leave-one-out errors calibrate intervals; None for all
     targets      shape (n_targets, n_rows), times `scale`
     scale        power of two by which the targets were multiplied, so that no square over- or underflows
     loss         the loss, with everything filled in; None for the squared one
@@ -51,7 +51,7 @@ class Problem:
     X: Matrix
     weights: np.ndarray | None
     counts: np.ndarray | None
-    judged: np.ndarray | None
+    calibrates: np.ndarray | None
     targets: np.ndarray
     scale: float
     loss: Loss | None
@@ -158,7 +158,7 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
         X=X if all_kept else X[kept],
         weights=weights,
         counts=None if rows.counts is None else rows.counts[kept],
-        judged=None if rows.calibrates is None or not rows.calibrates[kept].any() else rows.calibrates[kept],
+        calibrates=None if rows.calibrates is None or not rows.calibrates[kept].any() else rows.calibrates[kept],
         targets=targets,
         scale=scale,
         loss=loss,

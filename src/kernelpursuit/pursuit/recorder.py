@@ -73,7 +73,7 @@ class Recorder:
         self._has_quantiles = intervals and fit.leverage is not None and measure.loss is None
         self.criteria: list[Criterion] = []
         if fit.leverage is not None and measure.loss is None:
-            calibration = calibration_rows(len(rows.weights), problem.judged) if self._has_quantiles else None
+            calibration = calibration_rows(len(rows.weights), problem.calibrates) if self._has_quantiles else None
             limits = None if margin is None else widened(problem.targets, margin)
             self.criteria.append(LeastSquares(rows, nugget, calibration, limits))
         else:

@@ -41,7 +41,7 @@ class Pursuit:
     path    what happened
     atoms   the dictionary of the atoms it used, in that order
     always  the functions that are in every model beside its intercept, or None
-    measure how its scores are judged, and what they mean
+    measure how far its scores are from targets, and what they mean
     dense   whether atoms saw dense rows, also of a sparse X that was small enough to be made dense
     limits  the largest absolute prediction of every target, or None
     n_kept  number of steps after which the rule keeps the model

@@ -114,7 +114,7 @@ def streamed_path(
         return None
     reducers: list[Reducer] = [Residuals(), Freedom(), LeaveOneOutError()]
     if intervals:
-        reducers.append(LeaveOneOutQuantiles(calibration_rows(stream.source.n_rows, problem.judged)))
+        reducers.append(LeaveOneOutQuantiles(calibration_rows(stream.source.n_rows, problem.calibrates)))
     found = stream.reduce(factor, reducers, watch)
     squares, cost = scale**2, np.square(found["residual_norm"]) + _penalised(factor, n_fixed, penalties)
     quantiles = found.get("loo_quantiles")
