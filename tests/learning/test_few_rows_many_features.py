@@ -1,4 +1,4 @@
-"""Few rows of many features: scales that are tuned on the rows that judge them promise what they do not keep."""
+"""Few rows of many features: scales that are tuned on their validation rows promise what they do not keep."""
 
 import numpy as np
 import pytest

@@ -34,7 +34,7 @@ class TestRelevance:
         assert scales[[1, 2, 4, 5, 6, 7]].max() < scales[[0, 3]].min() / 5
 
     def test_only_features_of_small_scales_may_be_left_out(self):
-        """Where few rows judge, their error may say that nearly all features can go."""
+        """Where validation rows are few, their error may say that nearly all features can go."""
         scales = np.array([0.02, 1.0, 0.3, 0.0, 0.099, 0.101])
         model = Model(scales, 0.1, np.zeros((0, 6)), np.zeros(0))
         kept = without_irrelevant_features(model, lambda tried: 1.0)

@@ -122,7 +122,7 @@ class TestAtHome:
         gamma = warm.kernel_.gamma
         np.testing.assert_array_equal(warm.fit(X, y).kernel_.gamma, gamma)
 
-    def test_copies_of_rows_do_not_judge_each_other(self):
+    def test_copies_of_rows_do_not_validate_each_other(self):
         X, y = make_friedman1(150, 6, noise=3.0, random_state=0)
         fresh, wanted = make_friedman1(1000, 6, random_state=1)
         errors = [

@@ -21,12 +21,14 @@ from kernelpursuit.learning.leave_one_out import Observed, Target
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.losses import Loss
-from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, resolve_threads, run_pursuit
+from kernelpursuit.pursuit import LoopSpec, PursuitPath, TrainingRows, Watch, resolve_threads, run_pursuit
 from kernelpursuit.stopping import Loo, Max, StoppingRule
 
-# A row of which less than this fraction is left beside a line is alone along some feature.
+# A row with less than this for 1 - h beside a line is alone along some feature; the least 1 - h that leave-one-out
+# errors tell from 0 (`leave_one_out.MIN_ONE_MINUS_LEVERAGE`).
 SOLE_ROW_TOLERANCE = 1e-6
-# Scale of a feature that kernels do not see, and a line does.
+# Scale of a feature that kernels do not see, and a line does: squares of differences of up to ten spreads are below
+# eps, and no kernel value changes.
 NEGLIGIBLE_SCALE = 1e-9
 # The rule that keeps every atom.
 KEEP_ALL = Max()
@@ -47,15 +49,15 @@ class EnoughFor(Loo):
 
     times_the_rows: float = 1.0
 
-    def fired(self, path: Any) -> bool:
+    def fired(self, path: PursuitPath) -> bool:
         """Whether there are enough, and the error of the sample falls no more."""
         return super().fired(path) and path.n_steps >= self._wanted(path)
 
-    def choose(self, path: Any) -> int:
+    def choose(self, path: PursuitPath) -> int:
         """As many more than the sample would keep as the rows are more."""
         return min(path.n_steps, self._wanted(path))
 
-    def _wanted(self, path: Any) -> int:
+    def _wanted(self, path: PursuitPath) -> int:
         return max(1, int(np.ceil(super().choose(path) * self.times_the_rows ** (1 / 3))))
 
 

@@ -27,11 +27,12 @@ from kernelpursuit.learning.leave_one_out import MIN_ONE_MINUS_LEVERAGE, Losses,
 from kernelpursuit.learning.sample import CONSTANT_TOLERANCE, effective_size, usual_weights, without_wild_values
 from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
 
-# The logarithm of the largest error that is no overflow.
+# The largest logarithm of an error: exp overflows from 709.8 on.
 MAX_LOG_ERROR = 700.0
-# Most noise of a row, beside that of one of weight one; with more it says nothing.
+# Most noise of a row, beside that of one of weight one: it bounds the condition of C, so that six digits are left.
 MAX_NOISE = 1e10
-# Values that differ by less than this fraction of their spread are the same but for rounding.
+# Values that differ by less than this fraction of their spread are the same but for rounding, which is eps times the
+# ratio of their size to their spread: below 1e-9 for ratios of up to 1e6.
 SAME_VALUE_TOLERANCE = 1e-9
 
 

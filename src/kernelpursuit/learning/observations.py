@@ -16,7 +16,8 @@ from kernelpursuit.rows import Distinct, distinct_numbers
 
 # Beside the largest, a smaller weight changes nothing; it is taken for this one, so that its root stays in range.
 MIN_RELATIVE_WEIGHT = 1e-30
-# Weights are equal, or whole numbers of times the least, up to rounding.
+# Weights are equal, or whole numbers of times the least, up to rounding: of sums of thousands of copies (n eps), and of
+# weights that were written with nine digits or divided by their sum.
 EQUAL_WEIGHT_TOLERANCE, WHOLE_NUMBER_TOLERANCE = 1e-12, 1e-9
 
 
@@ -131,12 +132,13 @@ def _joined(
     X: Any, y: np.ndarray, weights: np.ndarray | None, counted: np.ndarray | None
 ) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]:
     """Numbers of the rows that differ, their weights and counts; each of these None where it says nothing."""
-    relative = _relative(weights)
+    relative = None if weights is None else _relative(weights)
     distinct = Distinct.of(X, y, relative)
     order = np.argsort(distinct.first)
     rows, sums = distinct.first[order], distinct.weights[order]
     seen = distinct.which >= 0
-    counts = _counts(distinct.which[seen], None if relative is None else _relative(counted, relative)[seen])[order]
+    times = relative if relative is None or counted is None else _relative(counted)
+    counts = _counts(distinct.which[seen], None if times is None else times[seen])[order]
     if (counts > 1).any() and _copies_are_observations(X, y, distinct):
         same = _are_equal(sums / counts)
         weights = counts if same else sums * (counts.sum() / sums.sum())
@@ -147,10 +149,8 @@ def _joined(
     return (None if len(rows) == X.shape[0] else rows), weights, kept_counts
 
 
-def _relative(weights: np.ndarray | None, default: Any = None) -> Any:
+def _relative(weights: np.ndarray) -> np.ndarray:
     """Weights beside the largest, those that are not zero with enough digits left."""
-    if weights is None:
-        return default
     return np.where(weights > 0, np.maximum(weights / weights.max(), MIN_RELATIVE_WEIGHT), 0.0)
 
 

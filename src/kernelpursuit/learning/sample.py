@@ -21,12 +21,16 @@ from kernelpursuit.learning.constants import (
 from kernelpursuit.learning.gross_errors import gross_errors
 from kernelpursuit.rows import Statistics, slices
 
-# A feature whose values differ by less than this fraction of their size is constant but for rounding.
+# A feature whose values differ by less than this fraction of their size is constant but for rounding: a mean of n
+# values is off by up to some n eps of their size, 1e-12 for thousands of rows.
 CONSTANT_TOLERANCE = 1e-12
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
 SHUFFLE_STREAM, SCALES_STREAM, REFINE_STREAM = 11, 12, 13
-# Gross errors are no more than so many spreads from the centre: there all kernels vanish, and no square overflows.
+# Gross errors are no more than so many spreads from the centre: that is 100 widths of a kernel with the least scale of
+# 1e-4, where all vanish, and no square overflows.
 STANDARDISED_LIMITS = (-1e6, 1e6)
+# Some rows: a slice, their numbers, or marks.
+Selection = slice | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def _values_a_row(X: Any) -> int:
     return max(1, -(-X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1])
 
 
-def _dense_rows(X: Any, which: Any) -> np.ndarray:
+def _dense_rows(X: Any, which: Selection) -> np.ndarray:
     return np.asarray(X[which], dtype=np.float64)
 
 
@@ -112,7 +116,7 @@ def _center_and_spread(found: Iterable[Statistics]) -> tuple[np.ndarray, np.ndar
     return total.mean, total.spread
 
 
-def _of_sparse_rows(X: Any, parts: Sequence[tuple[Any, np.ndarray]]) -> Standard:
+def _of_sparse_rows(X: Any, parts: Sequence[tuple[Selection, np.ndarray]]) -> Standard:
     """The origin, and the standard deviation of every feature; values that are not stored are zeros."""
     largest = np.zeros(X.shape[1])
     for which, _ in parts:
@@ -141,7 +145,7 @@ class Standardised:
         """Number of rows, and of features."""
         return len(self.numbers), self.X.shape[1]
 
-    def __getitem__(self, which: Any) -> Any:
+    def __getitem__(self, which: Selection) -> Any:
         """Some of the rows; standardised now, where they are few enough to be kept so."""
         return replace(self, numbers=self.numbers[which]).where_few()
 
@@ -201,7 +205,7 @@ class Rows:
         """Number of rows."""
         return len(self.weights)
 
-    def take(self, which: Any) -> Rows:
+    def take(self, which: Selection) -> Rows:
         """These rows."""
         counts = None if self.counts is None else self.counts[which]
         return Rows(self.given[which], self.y[:, which], self.weights[which], counts)

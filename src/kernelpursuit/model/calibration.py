@@ -105,7 +105,9 @@ class ErrorScale:
     quantiles: np.ndarray
     noise_variance: np.ndarray
 
-    def at(self, X: Any, f: np.ndarray, base: np.ndarray, fade: Any, n_threads: int | None) -> Uncertainty:
+    def at(
+        self, X: Any, f: np.ndarray, base: np.ndarray, fade: np.ndarray | float, n_threads: int | None
+    ) -> Uncertainty:
         """What is known of the errors of rows with predictions f, around a base of the same shape.
 
         `fade` is what is left of the model outside the data, 1 for all of it.

@@ -19,7 +19,8 @@ from kernelpursuit.pursuit.working import loo_prediction, one_minus_leverage
 
 # Where other rows have less than this fraction of the weight, they say nothing of one.
 MIN_REMAINING_WEIGHT = 1e-9
-# Directions of columns with less than this of the largest sum of squares are rounding.
+# Directions of columns with less than this of the largest sum of squares are rounding: that of inner products is some
+# n eps of the largest, 1e-12 for thousands of rows, and a hundredfold of it is taken for it.
 RANK_TOLERANCE = 1e-10
 
 
