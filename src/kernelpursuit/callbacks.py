@@ -58,7 +58,8 @@ class Callback:
     def on_stage(self, stage: Stage) -> object:
         """Called many times in every stage; a true answer ends that stage with the best it has found so far.
 
-        The stages after it still run, and ask in their turn.
+        The stages after it still run, and ask in their turn. A stage in which all is known beforehand, as the last one
+        of a fit that has learned its atoms, is not ended: it takes one or two passes over the rows.
         """
         return False
 

@@ -514,7 +514,7 @@ def test_zero_is_an_alpha_and_no_gamma(friedman):
         (LengthScaleSearch(regressor(kernel=RBF(gamma=1.0))), "without a gamma of its own"),
         (LengthScaleSearch(regressor(kernel="precomputed")), "no width that gammas could set"),
         (LengthScaleSearch(regressor(kernel=lambda X, C: X @ C.T)), "no width that gammas could set"),
-        (LengthScaleSearch(regressor(kernel="polynomial")), "gammas='auto' goes by distances"),
+        (LengthScaleSearch(regressor(kernel="polynomial")), "gammas='auto' needs a kernel of distances"),
         (LengthScaleSearch(regressor(), gammas="scale"), "gammas='scale' is not known"),
         (LengthScaleSearch(regressor(penalty=None), alphas=[1.0]), "alphas would be ignored"),
         (LengthScaleSearch(regressor(stop="max")), "stop='max' minimises nothing"),

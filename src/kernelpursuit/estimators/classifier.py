@@ -16,11 +16,11 @@ from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, one_sentence
 from kernelpursuit.estimators.fitting import TrainingData
-from kernelpursuit.estimators.labels import ClassWeights, check_labels, codes_of, seen_classes
+from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of, seen_classes
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
-from kernelpursuit.estimators.parameters import check_parameters, losses_for
+from kernelpursuit.estimators.parameters import check_parameters
 from kernelpursuit.estimators.spec import chosen_rule, is_word
-from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
+from kernelpursuit.losses import Logistic
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.one_vs_rest import refuse_validation_rows
 from kernelpursuit.model.probabilities import agreeing
@@ -210,7 +210,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         if y is None:
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
-        check_parameters(self, _Log() if is_word(self.loss, "log") else self._loss_for(2), classes=True)
+        check_parameters(self, _Log() if is_word(self.loss, "log") else class_loss(self.loss, 2), classes=True)
         with one_sentence("X", X):
             X = validate_data(self, X, **ROWS)
         check_range(X)
@@ -219,7 +219,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         self.classes_, labels = seen_classes(labels, weights.rows)
         self._class_weights = weights.without_rows()
         is_ovr = own_atoms and len(self.classes_) > 2
-        loss = self._loss_for(len(self.classes_))
+        loss = class_loss(self.loss, len(self.classes_))
         if is_ovr and self.loss != "log" and loss.kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
         rule = chosen_rule(self.stop)
@@ -248,15 +248,6 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         finally:
             watch.close()
 
-    def _loss_for(self, n_classes: int) -> Loss:
-        """The loss object for so many classes."""
-        if is_word(self.loss, "log"):
-            return Logistic() if n_classes == 2 else Softmax()
-        loss = as_loss(self.loss, ("log", *losses_for(lambda loss: loss.takes_codes)))
-        if not loss.takes_codes:
-            raise ValueError(f"loss={self.loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
-        return loss
-
     def _validation_targets(self, X: Matrix, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
         """Labels of validation rows as codes, each seen in training, and weights that class_weight is in."""
         name = "Validation's y"
@@ -267,7 +258,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             raise ValueError(
                 f"{name} holds the label {unseen.tolist()[0]!r}, which no training row has; leave such rows out."
             )
-        codes = codes_of(labels, self.classes_, self._loss_for(len(self.classes_)))
+        codes = codes_of(labels, self.classes_, class_loss(self.loss, len(self.classes_)))
         return X, codes, self._class_weights.for_rows(labels, weights, name)
 
     @property
@@ -280,6 +271,8 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     def _of_class(self, model: FittedModel) -> KernelPursuitClassifier:
         one = type(self)(**self._class_params)
         one.n_features_in_, one.classes_ = self.n_features_in_, np.array([False, True])
+        if hasattr(self, "feature_names_in_"):
+            one.feature_names_in_ = self.feature_names_in_
         one.model_, one._state, one._class_weights = model, None, ClassWeights(None, None, None)
         return one
 

@@ -10,7 +10,8 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernelpursuit.estimators.checks import one_sentence
-from kernelpursuit.losses import Loss
+from kernelpursuit.estimators.parameters import losses_for
+from kernelpursuit.losses import Logistic, Loss, Softmax, as_loss
 from kernelpursuit.pursuit import check_weights
 
 
@@ -37,6 +38,16 @@ def seen_classes(labels: np.ndarray, weights: np.ndarray | None) -> tuple[np.nda
         # Rows of weight zero may have labels that no other row has: they are left out, whatever they say.
         labels = np.where(np.isin(labels, classes), labels, classes[0])
     return classes, labels
+
+
+def class_loss(loss: Any, n_classes: int) -> Loss:
+    """The loss object for so many classes: "log" is by "logistic" for two and "softmax" for more."""
+    if isinstance(loss, str) and loss == "log":
+        return Logistic() if n_classes == 2 else Softmax()
+    found = as_loss(loss, ("log", *losses_for(lambda one: one.takes_codes)))
+    if not found.takes_codes:
+        raise ValueError(f"loss={loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
+    return found
 
 
 def codes_of(labels: np.ndarray, classes: np.ndarray, loss: Loss) -> np.ndarray:

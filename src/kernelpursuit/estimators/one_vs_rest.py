@@ -9,9 +9,9 @@ import numpy as np
 
 from kernelpursuit.estimators.checks import check_seed
 from kernelpursuit.estimators.fitting import TrainingData, fit_model, observed, origin_of
-from kernelpursuit.estimators.labels import codes_of
+from kernelpursuit.estimators.labels import class_loss, codes_of
 from kernelpursuit.estimators.resolve import Resolved, resolve
-from kernelpursuit.estimators.spec import make_spec
+from kernelpursuit.estimators.spec import make_spec, other_system
 from kernelpursuit.model import OneVsRestModel
 from kernelpursuit.pursuit import ALL_ROWS, Watch
 
@@ -20,6 +20,11 @@ def fit_one_vs_rest(
     estimator: Any, data: TrainingData, labels: np.ndarray, watch: Watch
 ) -> tuple[OneVsRestModel, dict[str, Any]]:
     """Fit a model for each class; return them, and the parameters that each was fitted with."""
+    binary_loss = class_loss(estimator.loss, 2)
+    if other_system(estimator) is not None and data.loss.kind == "classes":
+        # Widths are tried with the loop of one class, which has the loss of two.
+        assert data.classes is not None
+        data = replace(data, loss=binary_loss, y=codes_of(labels, data.classes, binary_loss))
     spec = make_spec(estimator, data, check_seed(estimator.random_state), one_by_one=True)
     seen = observed(spec, data)
     resolved = resolve(spec, seen, watch)
@@ -32,7 +37,7 @@ def fit_one_vs_rest(
         counts=seen.counts,
         numbers=seen.rows,
         scales=resolved.scales,
-        loss=one._loss_for(2),
+        loss=binary_loss,
         classes=classes,
     )
     labels = labels if seen.rows is None else labels[seen.rows]
@@ -59,7 +64,9 @@ def _parameters(estimator: Any, resolved: Resolved) -> dict[str, Any]:
         "multi_class": "shared",
         "kernel": resolved.loop.dictionary,
         "gamma": resolved.loop.gamma,
+        "penalty": resolved.loop.penalty,
         "alpha": resolved.loop.alpha,
+        "candidates": resolved.loop.candidates,
         "max_atoms": resolved.loop.max_atoms,
         "stop": resolved.loop.rule,
         "refine": False,

@@ -346,7 +346,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
 
 
 def _check_coverage(name: str, coverage: Any) -> float:
-    fraction: float = check_number(name, coverage, low=0, strict=True)
+    fraction: float = check_number(name, coverage, low=0, strict=True, others="and below 1")
     if fraction >= 1:
         raise ValueError(f"{name}={coverage!r} is not usable; give a number above 0 and below 1.")
     return fraction

@@ -120,7 +120,7 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
     """
     update = as_update(estimator.update)
     loss = as_fitted_loss(data.loss, update)
-    kernels, system = learnable_kernels(estimator.kernel), _other_system(estimator)
+    kernels, system = learnable_kernels(estimator.kernel), other_system(estimator)
     refine = "auto" if is_word(estimator.refine, "auto") else check_flag("refine", estimator.refine)
     learns_gamma = is_word(estimator.gamma, "learn")
     if refine is True:
@@ -224,7 +224,7 @@ def learnable_kernels(kernel: Any) -> tuple[Kernel, ...] | None:
     return (found.kernel,) if found.kernel.is_stationary else None
 
 
-def _other_system(estimator: Any) -> str | None:
+def other_system(estimator: Any) -> str | None:
     """The setting that asks for another loop than the default one, as the systems of the papers have; or None."""
     update = as_update(estimator.update)
     if estimator.selection != "gain":

@@ -121,6 +121,11 @@ class ErrorScale:
         far = np.maximum(self.landmarks.far(v), 1.0 - np.square(fade))
         return Uncertainty(noise, np.sqrt(far)[:, None], np.abs(f - base))
 
+    @property
+    def n_values(self) -> int:
+        """Numbers that are made of a row on the way: kernel values of landmarks, and columns with them, some times."""
+        return 4 * (self.landmarks.atoms.n_atoms + sum(self.columns.groups(0)))
+
     def half_width(self, coverage: float) -> np.ndarray:
         """Half the width of intervals in units of s, shape (n_targets,)."""
         return np.array([np.interp(coverage, LEVELS, column) for column in self.quantiles.T])

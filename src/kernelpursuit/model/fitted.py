@@ -102,17 +102,17 @@ class FittedModel:
     @cached_property
     def coef(self) -> np.ndarray:
         """Weights of the kept atoms, shape (n_targets, n_atoms)."""
-        return self.path.coef(self.n_steps).T
+        return _read_only(self.path.coef(self.n_steps).T)
 
     @cached_property
     def intercept(self) -> np.ndarray:
         """The constant, shape (n_targets,)."""
-        return self.path.intercept(self.n_steps)
+        return _read_only(self.path.intercept(self.n_steps))
 
     @cached_property
     def fixed_coef(self) -> np.ndarray:
         """Weights of the functions that are always in, shape (n_targets, n_functions)."""
-        return self.path.fixed_coef(self.n_steps).T
+        return _read_only(self.path.fixed_coef(self.n_steps).T)
 
     @property
     def n_atoms(self) -> int:
@@ -253,9 +253,12 @@ class FittedModel:
         ones = np.ones((int(self.path.intercept_is_fitted), X.shape[0]))
         return ones if self.always is None else np.vstack([ones, self.values(X, self.always, n_threads)])
 
-    def _chunks(self, X: Any, atoms: Dictionary) -> Iterator[tuple[slice, Any]]:
-        """Yield slices of rows and those rows as the model saw the training rows."""
-        step = max(1, PREDICT_BYTES // (8 * max(X.shape[1], atoms.n_atoms, 1)))
+    def _chunks(self, X: Any, atoms: Dictionary, n_more: int = 0) -> Iterator[tuple[slice, Any]]:
+        """Yield slices of rows and those rows as the model saw the training rows.
+
+        `n_more` numbers are made of each row beside the values of atoms.
+        """
+        step = max(1, PREDICT_BYTES // (8 * (max(X.shape[1], atoms.n_atoms, 1) + n_more)))
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
             part = X[rows]
@@ -286,7 +289,7 @@ class FittedModel:
         now, then = np.sqrt(self.path.noise_variance(k)), np.sqrt(scale.noise_variance)
         more = np.sqrt(np.fmax(now - then, 0.0)) * np.sqrt(np.fmax(now + then, 0.0))
         out = np.empty_like(mean)
-        for rows, part in self._chunks(X, self.kept):
+        for rows, part in self._chunks(X, self.kept, scale.n_values):
             out[rows] = scale.intervals(self._uncertainty(scale, part, mean[rows], n_threads), more, coverage)
         return out
 
@@ -297,7 +300,8 @@ class FittedModel:
         # Weights below one are no counts: the noise is that of a row of mean weight.
         weight = self.path.total_weight / self.path.n_units
         out = np.empty_like(mean)
-        for rows, part in self._chunks(X, self.kept):
+        n_more = 2 * len(R) + (0 if scale is None else scale.n_values)
+        for rows, part in self._chunks(X, self.kept, n_more):
             leverage = np.zeros(part.shape[0])
             if len(R):
                 values = np.vstack([self.fixed_values(part, n_threads), _block(part, self.kept, n_threads)])
@@ -317,3 +321,10 @@ class FittedModel:
 def _block(part: Any, atoms: Dictionary, n_threads: int | None) -> np.ndarray:
     """Values of atoms on rows from `_chunks`, shape (n_atoms, n_rows)."""
     return atoms.block(atoms.rows(part), np.arange(atoms.n_atoms), n_threads=n_threads)
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """A copy that nobody can change: what is derived from a frozen model stays what it is."""
+    array = array.copy()
+    array.flags.writeable = False
+    return array

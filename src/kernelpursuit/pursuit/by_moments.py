@@ -15,6 +15,7 @@ from kernelpursuit.pursuit.streamed import Stream, ended, streamed_path
 from kernelpursuit.pursuit.threads import resolve_threads
 from kernelpursuit.pursuit.triangular_factor import triangularise
 from kernelpursuit.pursuit.watch import Watch
+from kernelpursuit.updates import Orthogonal
 
 # Of the time that a path from blocks of rows takes, what goes to the moments.
 MOMENTS_SHARE = 0.6
@@ -29,7 +30,8 @@ def path_by_moments(
 ) -> tuple[PursuitPath | None, Replay | None]:
     """The path over all atoms from blocks of rows, and the steps that lead there.
 
-    The path is None where a loop over all rows is to take these steps, and the steps are where atoms are dependent.
+    The path is None where a loop over all rows is to take these steps, and the steps are where atoms are dependent, or
+    another loop than the default one is asked for, in which the order is no matter of inner products alone.
     `order_of` is the loop, which returns the order in which it picks the columns of a square matrix.
 
     Notes
@@ -39,7 +41,10 @@ def path_by_moments(
     k rows in place of n, and picks the same atoms.
     """
     n_threads, rule = resolve_threads(spec.n_jobs), spec.rule
-    penalty, _ = resolve_penalty(spec.penalty, spec.alpha, problem.penalised_atoms(n_threads))
+    penalty, nugget = resolve_penalty(spec.penalty, spec.alpha, problem.penalised_atoms(n_threads))
+    is_plain = spec.selection == "gain" and type(spec.update) is Orthogonal and not spec.exchange
+    if nugget or not is_plain or not (penalty is None or penalty.is_diagonal):
+        return None, None
     n_atoms = problem.dictionary.n_atoms
     own = np.zeros(n_atoms) if penalty is None else penalty.diagonal()
     stream = Stream.of(problem, n_threads)
@@ -52,13 +57,13 @@ def path_by_moments(
     replay = Replay.in_blocks_of(atoms)
     # What is asked of all rows at each step needs a loop over all rows.
     asks_more = spec.classes or rule.needs_correlation or rule.needs_coherence or spec.margin is not None
-    # The passes over blocks are one step, which is taken as a whole or left to the loop, that can end sooner.
-    if len(atoms) < n_atoms or not stream.pays or asks_more or watch.ask(MOMENTS_SHARE):
+    if len(atoms) < n_atoms or not stream.pays or asks_more:
         return None, replay
     factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
     with watch.within(MOMENTS_SHARE, 1.0):
         path = streamed_path(problem, stream.in_order(atoms), factor, own[atoms], intervals=spec.intervals, watch=watch)
     if path is None:
         return None, replay
+    watch.done()
     norms = factor.target_norm, problem.scale
     return ended(path, rule, watch, norms=norms, last=limit.reason), replay

@@ -64,7 +64,7 @@ def pursue(
         recorder.record()
         path = recorder.path(selector, "running")
         if fit.n_steps and watch is not None:
-            reason = watch.step(path, limit.n_steps)
+            reason = watch.step(path, limit.n_steps, is_known=spec.by_moments)
         if reason is None:
             if rule.needs_correlation:
                 recorder.note_correlation(selector.best_correlation(), fit.n_steps)

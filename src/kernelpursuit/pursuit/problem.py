@@ -196,7 +196,7 @@ def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
     if not dictionary.takes_gamma and not (isinstance(gamma, str) and gamma == "scale"):
         raise ValueError(
             f"gamma={gamma!r} would be ignored, since no kernel of the dictionary is without a width of its own; "
-            "leave gamma at 'scale', or leave it out of the kernels."
+            "leave gamma out, or leave it out of the kernels."
         )
 
 

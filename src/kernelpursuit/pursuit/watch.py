@@ -106,14 +106,21 @@ class Watch:
         """The same question on the way to the next step, which may take long."""
         return self.ask(self._done)
 
-    def step(self, path: Path, max_atoms: int) -> str | None:
-        """Ask after a step of a loop; return why it should end, or None. Callbacks see the path of the last loop."""
+    def step(self, path: Path, max_atoms: int, *, is_known: bool = False) -> str | None:
+        """Ask after a step of a loop; return why it should end, or None. Callbacks see the path of the last loop.
+
+        Where all atoms are known beforehand, steps end by the path alone: without those that are still to come, what was
+        learned would be lost. Callbacks that look at the time see such steps, and are not asked.
+        """
         k, stage, sees_path = path.n_steps, self._stage(path.n_steps / max_atoms), self._shows_path
         relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
         words = f"{k} of at most {max_atoms} atoms, relative residual {relative:.4f}"
         self._show(stage, words if stage.name == ALL_ROWS else f"{stage.name}: {words}")
         if sees_path and self._ends_at(path):
             return ASKED
+        if is_known:
+            self._inform(stage)
+            return None
         return ASKED if self._is_ended(stage) else None
 
     def step_done(self, path: Path) -> str | None:
@@ -132,6 +139,16 @@ class Watch:
         low, high = self._span
         self._done = min(max(done, 0.0), 1.0)
         return Stage(self.name, low + self._done * (high - low), high)
+
+    def done(self) -> None:
+        """Let callbacks see that a stage is done which could not end before."""
+        self._inform(self._stage(1.0))
+
+    def _inform(self, stage: Stage) -> None:
+        """Let callbacks see a stage whose end is not theirs to decide."""
+        for one in self.callbacks:
+            if hasattr(one, "on_stage"):
+                one.on_stage(stage)
 
     def _is_ended(self, stage: Stage) -> bool:
         """Whether any callback ends this stage; all of them are asked."""

@@ -61,7 +61,7 @@ def _first_kernel(dictionary: Dictionary) -> Kernel:
         if isinstance(part, KernelAtoms) and part.takes_gamma and part.kernel.is_stationary:
             return part.kernel
     raise ValueError(
-        "gammas='auto' goes by distances, which no kernel here that takes gamma is a function of; give numbers."
+        "gammas='auto' needs a kernel of distances that takes gamma, not in a sum or product; give numbers."
     )
 
 
