@@ -64,18 +64,6 @@ def check_range(X: Matrix) -> Any:
     return X
 
 
-@contextmanager
-def unchanged_by_failure(estimator: BaseEstimator) -> Iterator[None]:
-    """Leave nothing half-fitted behind: where a fit fails, the estimator is as it was."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
-
-
 def check_rows_and_targets(estimator: BaseEstimator, X: Matrix, y: Any) -> tuple[Any, np.ndarray]:
     """Validate training rows and real targets, one or several a row."""
     if y is None:

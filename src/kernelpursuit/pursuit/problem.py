@@ -66,11 +66,6 @@ class Problem:
         """Sum of the sample weights."""
         return float(self.targets.shape[1]) if self.weights is None else float(self.weights.sum())
 
-    @property
-    def sample_weights(self) -> np.ndarray:
-        """The sample weights, ones where there are none."""
-        return np.ones(self.targets.shape[1]) if self.weights is None else self.weights
-
     def fixed_values(self, X: Matrix) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then the other functions."""
         parts = [np.ones((int(self.intercept), X.shape[0]))]

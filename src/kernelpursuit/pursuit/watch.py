@@ -109,8 +109,8 @@ class Watch:
     def step(self, path: Path, max_atoms: int, *, is_known: bool = False) -> str | None:
         """Ask after a step of a loop; return why it should end, or None. Callbacks see the path of the last loop.
 
-        Where all atoms are known beforehand, steps end by the path alone: without those that are still to come, what was
-        learned would be lost. Callbacks that look at the time see such steps, and are not asked.
+        Where all atoms are known beforehand, steps end by the path alone: without those that are still to come, what
+        was learned would be lost. Callbacks that look at the time see such steps, and are not asked.
         """
         k, stage, sees_path = path.n_steps, self._stage(path.n_steps / max_atoms), self._shows_path
         relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0

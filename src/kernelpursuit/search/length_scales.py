@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shar
 from kernelpursuit.engine import resolve_budget
 from kernelpursuit.engine.engine import FLOAT64_UP_TO
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence, unchanged_by_failure
+from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_sentence
 from kernelpursuit.estimators.spec import MOST_PICKED, WITHIN, chosen_rule, given_dictionary, is_word
 from kernelpursuit.pursuit import check_weights
 from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
@@ -26,6 +27,12 @@ from kernelpursuit.search.grid import auto_gammas, check_values
 from kernelpursuit.search.progress import SearchProgress
 from kernelpursuit.search.table import Table
 from kernelpursuit.stopping import Loo
+
+# What a search sets.
+FITTED = (
+    *("n_features_in_", "feature_names_in_", "shared_distances_"),
+    *("best_params_", "best_estimator_", "best_index_", "best_score_", "results_", "by_"),
+)
 
 
 def _best_has(name: str) -> Any:
@@ -168,10 +175,17 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        with unchanged_by_failure(self):
-            return self._fit(X, y, sample_weight)
+        # A search that fails leaves nothing behind: all is set at its end.
+        found = copy.copy(self)
+        found._fit(X, y, sample_weight)
+        for name in FITTED:
+            if hasattr(found, name):
+                setattr(self, name, getattr(found, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        return self
 
-    def _fit(self, X: Matrix, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Matrix, y: Any, sample_weight: Any) -> None:
         base, dictionary = self._check_estimator()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -199,7 +213,6 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.best_index_ = table.best
         self.best_score_ = float(table.columns["score"][table.best])
         self.by_ = rule.by.name
-        return self
 
     def _fit_all(
         self,
