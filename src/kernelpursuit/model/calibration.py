@@ -11,7 +11,6 @@ from scipy.linalg import solve_triangular
 
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.model.constants import (
-    CALIBRATION_ROWS,
     KNOT_QUANTILES,
     MAX_NOISE_FEATURES,
     MAX_SCREENED_FEATURES,
@@ -20,7 +19,7 @@ from kernelpursuit.model.constants import (
 )
 from kernelpursuit.model.landmarks import Landmarks
 from kernelpursuit.model.noise import LogScale, fit_log_scale
-from kernelpursuit.pursuit.path import LEVELS
+from kernelpursuit.pursuit.reducers.quantiles import CALIBRATION_ROWS, LEVELS, evenly, quantiles
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_error, one_minus_leverage
 
 # The spread, beside its size, of a feature that does not vary: rounding leaves some eps of the mean of its values.
@@ -179,14 +178,10 @@ class Calibration:
 def choose_rows(n_rows: int, is_validation: np.ndarray | None) -> tuple[np.ndarray, int]:
     """Numbers of the calibration rows, validation rows first, which no atom was picked from, and how many those are."""
     if is_validation is None or not is_validation.any():
-        return _evenly(np.arange(n_rows), CALIBRATION_ROWS), min(n_rows, CALIBRATION_ROWS)
-    unseen = _evenly(np.flatnonzero(is_validation), CALIBRATION_ROWS)
-    others = _evenly(np.flatnonzero(~is_validation), CALIBRATION_ROWS - len(unseen))
+        return evenly(np.arange(n_rows), CALIBRATION_ROWS), min(n_rows, CALIBRATION_ROWS)
+    unseen = evenly(np.flatnonzero(is_validation), CALIBRATION_ROWS)
+    others = evenly(np.flatnonzero(~is_validation), CALIBRATION_ROWS - len(unseen))
     return np.concatenate([unseen, others]), len(unseen)
-
-
-def _evenly(numbers: np.ndarray, at_most: int) -> np.ndarray:
-    return numbers[np.linspace(0, len(numbers) - 1, min(at_most, len(numbers))).astype(np.intp)]
 
 
 def loo_errors(
@@ -273,13 +268,6 @@ def _raised(scores: np.ndarray, n_unseen: int) -> np.ndarray:
     larger = max(float(np.log(unseen.mean() / others.mean())), 0.0)
     variance = sum(float(some.var()) / float(some.mean()) ** 2 / len(some) for some in (unseen, others))
     return np.concatenate([unseen, others * np.exp(larger**3 / max(larger**2 + variance, 1e-300))])
-
-
-def quantiles(scores: np.ndarray, weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Quantiles of scores as in conformal prediction: the row to be predicted is one more, with a score above all."""
-    order = np.argsort(scores, kind="stable")
-    reached = np.cumsum(weights[order]) / (weights.sum() + 1.0)
-    return scores[order[np.minimum(np.searchsorted(reached, levels), len(scores) - 1)]]
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -8,7 +8,6 @@ from rounding stand beside their use.
 import numpy as np
 
 # The size of errors as a function of the row.
-CALIBRATION_ROWS = 2000  # whose leave-one-out errors are looked at
 MAX_NOISE_FEATURES = 32  # that the size of errors may depend on by themselves
 MAX_SCREENED_FEATURES = 256  # that these are chosen from
 KNOT_QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of predictions: between them, log noise is linear in the prediction

@@ -14,28 +14,36 @@ LEVELS = np.concatenate([np.linspace(0.0, 0.9, 37), np.linspace(0.905, 0.995, 19
 CALIBRATION_ROWS = 2000
 
 
-def calibration_rows(n_rows: int, judged: np.ndarray | None) -> np.ndarray:
+def calibration_rows(n_rows: int, calibrates: np.ndarray | None) -> np.ndarray:
     """Numbers, ascending, of the rows whose leave-one-out errors are kept: at most 2,000 of those that are marked.
 
     Errors of rows that atoms were picked from are too small; where others are marked, those alone calibrate.
     """
-    rows = np.arange(n_rows) if judged is None else np.flatnonzero(judged)
-    return rows[np.linspace(0, len(rows) - 1, min(CALIBRATION_ROWS, len(rows))).astype(np.intp)]
+    return evenly(np.arange(n_rows) if calibrates is None else np.flatnonzero(calibrates), CALIBRATION_ROWS)
+
+
+def evenly(numbers: np.ndarray, at_most: int) -> np.ndarray:
+    """At most so many of these numbers, as far apart as they can be."""
+    return numbers[np.linspace(0, len(numbers) - 1, min(at_most, len(numbers))).astype(np.intp)]
 
 
 def conformal_quantiles(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Quantiles of absolute errors of shape (n_targets, n_rows) at all levels, shape (n_levels, n_targets).
 
-    As in conformal prediction, the row that is to be predicted counts as one more, with an error above all others. Of
-    weights below one, which are no counts, that one more row has the weight of the others.
+    Of weights below one, which are no counts, the row that is to be predicted has the weight of the others.
     """
-    order = np.argsort(errors, axis=1)
-    out = np.empty((len(LEVELS), len(errors)))
-    for target, (error, ascending) in enumerate(zip(errors, order)):
-        reached = np.cumsum(weights[ascending]) / (weights.sum() + min(1.0, weights.mean()))
-        place = np.minimum(np.searchsorted(reached, LEVELS), errors.shape[1] - 1)
-        out[:, target] = error[ascending[place]]
-    return out
+    one_more = min(1.0, weights.mean())
+    return np.column_stack([quantiles(error, weights, LEVELS, one_more) for error in errors])
+
+
+def quantiles(scores: np.ndarray, weights: np.ndarray, levels: np.ndarray, one_more: float = 1.0) -> np.ndarray:
+    """Weighted quantiles of scores, shape (n_levels,), as in conformal prediction.
+
+    The row that is to be predicted counts as one more, of weight `one_more`, with a score above all others.
+    """
+    order = np.argsort(scores, kind="stable")
+    reached = np.cumsum(weights[order]) / (weights.sum() + one_more)
+    return scores[order[np.minimum(np.searchsorted(reached, levels), len(scores) - 1)]]
 
 
 @dataclass(frozen=True)
