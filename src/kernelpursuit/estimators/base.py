@@ -251,8 +251,10 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         check_is_fitted(self)
         self.model_.check_rule(chosen_rule(rule))
         given = self._validation_rows(chosen_rule(rule))
-        if given is not None:
-            given = check_held_out(given, self.n_features_in_, self.path_.n_targets)
+        if given is None:
+            return self._with_model(self.model_.select(rule))
+        assert isinstance(self.model_, FittedModel), "models of single classes take no validation rows"
+        given = check_held_out(given, self.n_features_in_, self.path_.n_targets)
         return self._with_model(self.model_.select(rule, given))
 
     def _without_state(self) -> Self:

@@ -104,8 +104,8 @@ class OneVsRestModel:
         """Refuse a rule with validation rows of its own."""
         refuse_validation_rows(rule)
 
-    def select(self, rule: Any, held_out: Any = None) -> OneVsRestModel:
-        """The models that a stopping rule keeps of each path; there are no validation rows (`check_rule`)."""
+    def select(self, rule: Any) -> OneVsRestModel:
+        """The models that a stopping rule keeps of each path."""
         return replace(self, models=tuple(one.select(rule) for one in self.models)).with_reason()
 
     def all_columns(self, picked: np.ndarray) -> Any:
