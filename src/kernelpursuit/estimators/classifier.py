@@ -143,7 +143,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
-        loss: Any = "log",
+        loss: Any = "auto",
         refine: Any = "auto",
         trend: Any = "auto",
         outside: str = "auto",
@@ -210,7 +210,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         if y is None:
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
-        check_parameters(self, _Log() if is_word(self.loss, "log") else class_loss(self.loss, 2), classes=True)
+        check_parameters(self, _Log() if self._is_log else class_loss(self.loss, 2), classes=True)
         with one_sentence("X", X):
             X = validate_data(self, X, **ROWS)
         check_range(X)
@@ -220,7 +220,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         self._class_weights = weights.without_rows()
         is_ovr = own_atoms and len(self.classes_) > 2
         loss = class_loss(self.loss, len(self.classes_))
-        if is_ovr and self.loss != "log" and loss.kind == "classes":
+        if is_ovr and not self._is_log and loss.kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
         rule = chosen_rule(self.stop)
         if is_ovr:
@@ -239,6 +239,11 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
             self._fit_one_vs_rest(data, labels, callback)
         else:
             self._fit(data, callback)
+
+    @property
+    def _is_log(self) -> bool:
+        """Whether the loss goes by the number of classes."""
+        return is_word(self.loss, "log") or is_word(self.loss, "auto")
 
     def _fit_one_vs_rest(self, data: TrainingData, labels: np.ndarray, callback: Any) -> None:
         watch = Watch(callback, self.verbose)

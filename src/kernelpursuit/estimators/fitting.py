@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.checks import check_seed, digest, is_plain, same_settings
+from kernelpursuit.estimators.final_loss import final_loop
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
 from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
 from kernelpursuit.estimators.verdict import warn_if_constant
@@ -22,6 +23,7 @@ from kernelpursuit.model.fitted import Origin
 from kernelpursuit.model.outside import Outside, widened_range
 from kernelpursuit.pursuit import (
     ALL_ROWS,
+    Pursuit,
     Replay,
     TrainingRows,
     Watch,
@@ -108,6 +110,8 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     if data.held_out is not None:
         check_held_out(data.held_out, data.X.shape[1], data.y.shape[1])
     spec = make_spec(estimator, data, seed)
+    if spec.final_loss is not None:
+        data, replay = _under_the_square(data, spec.final_loss), None
     seen = observed(spec, data)
     resolved = resolve(spec, seen, watch, before)
     if watch.current != ALL_ROWS:
@@ -120,6 +124,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         margin=TARGET_MARGIN if resolved.is_process and not data.has_codes and spec.outside != "free" else None,
         by_moments=resolved.candidates_are_learned and loss is None,
     )
+    resolved = replace(resolved, loop=loop)
     rows = TrainingRows(
         seen.X,
         seen.y,
@@ -128,32 +133,20 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         calibrates=None if learned is None else learned.is_validation,
         validation=data.held_out,
     )
+    numbers = [learned.rows] if learned is not None and learned.atoms is not None else []
+    numbers += [given_numbers for given_numbers in (seen.rows, data.numbers) if given_numbers is not None]
     outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
-    numbers = outcome.path.used
-    if resolved.candidates_are_learned:
-        assert learned is not None
-        numbers = learned.rows[numbers]
-    for given_numbers in (seen.rows, data.numbers):
-        numbers = numbers if given_numbers is None else given_numbers[numbers]
-    model = FittedModel(
-        path=outcome.path,
-        n_steps=outcome.n_kept,
-        reason=watch.explain(outcome.reason),
-        atoms=outcome.atoms,
-        numbers=numbers,
-        always=outcome.always,
-        measure=outcome.measure,
-        is_dense=outcome.dense,
-        limits=outcome.limits,
-        units=seen.units,
-        origin=origin_of(spec, resolved),
-        optimism=1.0 if learned is None else learned.optimism,
-        classes=data.classes,
-        feature_names=data.names,
-    )
+    model = _model_of(outcome, numbers, data, spec=spec, resolved=resolved, watch=watch)
+    was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
+    if spec.final_loss is not None and not was_asked_to_end:
+        final = final_loop(model, rows, spec, resolved=resolved, watch=watch)
+        if final is not None:
+            outcome = run_pursuit(final.rows, final.loop, callback=watch)
+            known, final_resolved = model.numbers, replace(resolved, loop=final.loop)
+            model = _model_of(outcome, [known], data, spec=spec, resolved=final_resolved, watch=watch)
+            was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
     if learned is not None or spec.outside == "return":
         model = _with_data(model, data, seen, spec=spec, resolved=resolved)
-    was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
     if learned is not None and spec.stops_by_auto and (seen.y != seen.y[0]).any() and not was_asked_to_end:
         warn_if_constant(
             type(estimator).__name__,
@@ -164,6 +157,39 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         )
     # What was cut short is nothing to go on from.
     return model, FitState(given, resolved, asked_for, seed=seed, model=None if watch.has_ended else model)
+
+
+def _under_the_square(data: TrainingData, loss: Loss) -> TrainingData:
+    """The data with codes of -1 and +1, whatever the loss takes."""
+    if loss.kind != "classes":
+        return data
+    held_out = None if data.held_out is None else (data.held_out[0], 2 * data.held_out[1] - 1, data.held_out[2])
+    return replace(data, y=2 * data.y - 1, held_out=held_out)
+
+
+def _model_of(
+    outcome: Pursuit, numbers: list[np.ndarray], data: TrainingData, *, spec: FitSpec, resolved: Resolved, watch: Watch
+) -> FittedModel:
+    """The model of a loop; each array of `numbers` has what the next calls its atoms, and the last what the caller does."""
+    atoms = outcome.path.used
+    for known in numbers:
+        atoms = known[atoms]
+    return FittedModel(
+        path=outcome.path,
+        n_steps=outcome.n_kept,
+        reason=watch.explain(outcome.reason),
+        atoms=outcome.atoms,
+        numbers=atoms,
+        always=outcome.always,
+        measure=outcome.measure,
+        is_dense=outcome.dense,
+        limits=outcome.limits,
+        units=resolved.loop.units,
+        origin=origin_of(spec, resolved),
+        optimism=1.0 if resolved.learned is None else resolved.learned.optimism,
+        classes=data.classes,
+        feature_names=data.names,
+    )
 
 
 def origin_of(spec: FitSpec, resolved: Resolved) -> Origin:

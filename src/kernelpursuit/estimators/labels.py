@@ -41,10 +41,13 @@ def seen_classes(labels: np.ndarray, weights: np.ndarray | None) -> tuple[np.nda
 
 
 def class_loss(loss: Any, n_classes: int) -> Loss:
-    """The loss object for so many classes: "log" is by "logistic" for two and "softmax" for more."""
-    if isinstance(loss, str) and loss == "log":
+    """The loss object for so many classes: "log" is by "logistic" for two and "softmax" for more.
+
+    "auto" is "log" as well, wherever that is not compared with the squared loss.
+    """
+    if isinstance(loss, str) and loss in ("auto", "log"):
         return Logistic() if n_classes == 2 else Softmax()
-    found = as_loss(loss, ("log", *losses_for(lambda one: one.takes_codes)))
+    found = as_loss(loss, ("auto", "log", *losses_for(lambda one: one.takes_codes)))
     if not found.takes_codes:
         raise ValueError(f"loss={loss!r} is for numbers; use KernelPursuitRegressor, or loss='log'.")
     return found

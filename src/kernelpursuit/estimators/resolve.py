@@ -81,7 +81,7 @@ def resolve(spec: FitSpec, seen: Observations, watch: Watch, before: Resolved | 
         dictionary=spec.with_trend(dictionary, None if learned is None else learned.trend),
         gamma=spec.loop.gamma if learned is None else "scale",
         penalty=_penalty(spec, learned),
-        alpha=spec.loop.alpha if learned is None or spec.alpha is not None else learned.alpha,
+        alpha=_alpha(spec, learned),
         max_atoms=_most_atoms(spec, is_learned=says_all),
         candidates=_candidates(spec, learned),
         rule=spec.rule_for(learned),
@@ -110,6 +110,13 @@ def _most_atoms(spec: FitSpec, *, is_learned: bool) -> int:
     return MOST_LEARNED if is_learned else MOST_PICKED
 
 
+def _alpha(spec: FitSpec, learned: Learned | None) -> float:
+    """The strength of the penalty that the loop has: the given one, or that which was learned under its loss."""
+    if learned is None or (spec.loop.classes and spec.loop.loss is not None):
+        return spec.loop.alpha
+    return learned.alpha if spec.alpha is None or spec.final_loss is not None else spec.loop.alpha
+
+
 def _penalty(spec: FitSpec, learned: Learned | None) -> Any:
     """The penalty that "auto" stands for: that which alpha was learned for, or ridge."""
     return learned.penalty if spec.penalty_is_open and learned is not None else spec.loop.penalty
@@ -124,10 +131,12 @@ def _candidates(spec: FitSpec, learned: Learned | None) -> Any:
 
 def _task(spec: FitSpec, watch: Watch) -> Task:
     loop = spec.loop
+    # Of classes all is learned under the squared loss.
+    loss = None if loop.classes else loop.loss
     return Task(
-        loss=loop.loss,
+        loss=loss,
         classes=loop.classes,
-        intercept=loop.fit_intercept and (loop.loss is None or loop.loss.has_constant),
+        intercept=loop.fit_intercept and (loss is None or loss.has_constant),
         seed=loop.seed,
         n_jobs=loop.n_jobs,
         memory_budget=loop.memory_budget,
@@ -234,7 +243,7 @@ def _learn_for_system(spec: FitSpec, seen: Observations, watch: Watch, weights: 
     if weights is not None:
         weights = weights / weights[weights > 0].mean()
     has_ridge = spec.alpha is None and not spec.penalty_is_open and _is_ridge(spec.loop.penalty)
-    by_evidence = spec.loop.loss is None and not has_ridge
+    by_evidence = task.loss is None and not has_ridge
     if by_evidence:
         task = replace(task, alpha=None)
     return _learn(spec, seen, task, weights, by_evidence=by_evidence)
@@ -249,6 +258,8 @@ def _first_alpha(spec: FitSpec, penalty: Any, learned: Learned, seen: Observatio
     """The penalty to start from, in the unit of its kind; None where there is none, or it is given."""
     if penalty is None or spec.alpha is not None:
         return None
+    if spec.alpha_is_of_another_loss:
+        return spec.loop.alpha
     if as_penalty(penalty) == Nugget() and learned.is_process:
         # What is n alpha for the penalty K is the noise that is added to K itself.
         return learned.alpha * float(len(seen.y) if seen.weights is None else np.count_nonzero(seen.weights))

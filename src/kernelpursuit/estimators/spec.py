@@ -10,6 +10,7 @@ from kernelpursuit._validate import check_flag, check_option
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend, Precomputed, as_dictionary, split
 from kernelpursuit.kernels import RBF, Kernel, Matern32, Matern52
 from kernelpursuit.learning import is_wide
+from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import Ridge, as_penalty
 from kernelpursuit.pursuit import LoopSpec, as_fitted_loss
 from kernelpursuit.pursuit.folds import check_folds
@@ -41,6 +42,9 @@ class FitSpec:
     outside       what predictions are outside the rows
     stops_by_auto whether the rule is the automatic one
     learns        whether anything is learned
+    final_loss    the loss of classes under which coefficients are found after all else was learned under the squared
+                  one; None where the loop has its loss
+    chooses_loss  whether that is done only where validation rows are for it
     system        the setting that asks for another loop than the default one, that of a paper's system; or None
     one_by_one    whether each target has a path of its own
     """
@@ -56,6 +60,8 @@ class FitSpec:
     outside: str
     stops_by_auto: bool
     learns: bool
+    final_loss: Loss | None
+    chooses_loss: bool
     system: str | None
     one_by_one: bool
 
@@ -73,10 +79,18 @@ class FitSpec:
     def learning_alpha(self) -> float | None:
         """The strength of the penalty while learning; None where it is learned too.
 
-        That is so under the squared loss, whose leave-one-out error is exact. For other losses the error is an
-        approximation around scores that are themselves a matter of the penalty, and was measured to lead astray.
+        That is so under the squared loss, whose leave-one-out error is exact, and all is learned of classes under it.
+        For other losses of numbers the error is an approximation around scores that are themselves a matter of the
+        penalty, and was measured to lead astray.
         """
+        if self.alpha_is_of_another_loss:
+            return None
         return self.loop.alpha if self.alpha is not None or self.loop.loss is not None else None
+
+    @property
+    def alpha_is_of_another_loss(self) -> bool:
+        """Whether classes are learned under the squared loss, and `alpha` is of the loss that they have at the end."""
+        return self.loop.classes and (self.loop.loss is not None or self.final_loss is not None)
 
     def rule_for(self, learned: Any) -> StoppingRule:
         """The rule after something was learned, or nothing (None)."""
@@ -126,6 +140,9 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
     if refine is True:
         against = f"kernel={estimator.kernel!r}" if kernels is None else system
         _check_refine("multi_class='ovr'" if one_by_one else against, learns_gamma, data.X)
+    learns = kernels is not None and (learns_gamma or refine is True)
+    learns_first = learns and data.has_codes and system is None and not one_by_one
+    final_loss = loss if learns_first else None
     given = given_dictionary(estimator.kernel)
     trend = check_trend(estimator.trend)
     if isinstance(given, Precomputed):
@@ -148,7 +165,7 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
             seed=seed,
             n_jobs=estimator.n_jobs,
             verbose=estimator.verbose,
-            loss=loss,
+            loss=None if learns_first else loss,
             classes=data.has_codes,
         ),
         kernels=kernels or (),
@@ -160,7 +177,9 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
         refine=refine,
         outside=estimator.outside,
         stops_by_auto=is_word(estimator.stop, "auto"),
-        learns=kernels is not None and (learns_gamma or refine is True),
+        learns=learns,
+        final_loss=final_loss,
+        chooses_loss=final_loss is not None and is_word(estimator.loss, "auto") and is_word(estimator.alpha, "auto"),
         system=system,
         one_by_one=one_by_one,
     )
@@ -176,8 +195,9 @@ def _check_data(spec: FitSpec, data: Any) -> None:
     n_folds = spec.loop.rule.n_folds()
     if n_folds is not None:
         check_folds(n_folds, data.weights, data.X.shape[0])
-    if spec.loop.loss is not None:
-        check_loss_shape(spec.loop.loss, data.y.T, data.weights)
+    loss = spec.loop.loss if spec.final_loss is None else spec.final_loss
+    if loss is not None:
+        check_loss_shape(loss, data.y.T, data.weights)
 
 
 def _check_precomputed(estimator: Any, trend: bool | None) -> None:

@@ -18,11 +18,13 @@ learned        what was learned, in the units of the caller
 constants      sample sizes, thresholds and other numbers that were chosen by measurement or by hand
 plan, cost     how much each stage looks at, and about how long it takes
 wide           one scale for all of many features
+final_loss     penalty of classes under another loss than the square, and which of both
 width_search   width and penalty for another loop than the default one
 stages         all of it in turn
 """
 
 from kernelpursuit.learning.atoms import Task
+from kernelpursuit.learning.final_loss import Columns, FinalLoss, choose_final_loss, sample_of, targets_of
 from kernelpursuit.learning.learned import Learned
 from kernelpursuit.learning.observations import DistinctRows, Observations, observe
 from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
@@ -32,19 +34,24 @@ from kernelpursuit.learning.width_search import LoopValidation, common_scale, se
 from kernelpursuit.rows import Distinct
 
 __all__ = [
+    "Columns",
     "Distinct",
     "DistinctRows",
+    "FinalLoss",
     "Learned",
     "LearningSpec",
     "LoopValidation",
     "Observations",
     "Plan",
     "Task",
+    "choose_final_loss",
     "common_scale",
     "is_wide",
     "learn",
     "learn_wide",
     "make_plan",
     "observe",
+    "sample_of",
     "search_width",
+    "targets_of",
 ]

@@ -18,13 +18,15 @@ from kernelpursuit.learning.constants import (
     MAX_OPTIMISM_OF_ERRORS,
     MAX_SCALES_A_ROW,
     MIN_KERNEL_GAIN,
+    MIN_TIE_GAIN,
     N_FOLDS,
     OPTIMISM_QUANTILE,
+    TIE_EXPONENTS,
 )
 from kernelpursuit.learning.leave_one_out import Losses
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.plan import KERNEL_STAGE, SCALES_STAGE, SIMPLE_STAGE, EvidencePlan, Plan
-from kernelpursuit.learning.process import learn_process, losses_of_process
+from kernelpursuit.learning.process import learn_process, losses_of_process, tie_scales
 from kernelpursuit.learning.sample import SCALES_STREAM, Rows, drawn_from
 from kernelpursuit.learning.scales import (
     Scales,
@@ -78,13 +80,16 @@ def choose_kernel(
     if best.losses is None or not is_penalised:
         return kernel, best
 
-    def fold_losses(others: Rows, both: Rows, is_validation: np.ndarray) -> Losses | None:
+    if not _scales_are_many(starts, rows):
+        return kernel, best
+
+    def fold_losses(others: Rows, both: Rows, is_validation: np.ndarray) -> list[Losses] | None:
         found = learned(kernel, starts.models[:1], [np.arange(len(others))], others)
         if found.losses is None:
             return None
-        return losses_of_atoms_at(others, kernel, found.model, both=both, is_validation=is_validation, task=task)
+        return [losses_of_atoms_at(others, kernel, found.model, both=both, is_validation=is_validation, task=task)]
 
-    return kernel, _cross_validated(best, starts, rows, task=task, fold_losses=fold_losses)
+    return kernel, _cross_validated(best, rows, task, fold_losses)[0]
 
 
 def choose_kernel_by_evidence(
@@ -94,17 +99,27 @@ def choose_kernel_by_evidence(
     task.watch.part(SCALES_STAGE)
     rows = rows.of_unit_noise()
     kernel, best = learn_process(kernels, starts.models, rows, task=task, plan=plan)
-
-    def fold_losses(others: Rows, both: Rows, is_validation: np.ndarray) -> Losses:
-        found = learn_process([kernel], starts.models, others, task=task, plan=plan)[1]
-        return losses_of_process(kernel, found.model, both, is_validation=is_validation, task=task)
-
-    if task.watch.has_ended:
+    if task.watch.has_ended or not _scales_are_many(starts, rows):
         return kernel, best
-    again = _cross_validated(best, starts, rows, task=task, fold_losses=fold_losses)
-    if again.is_cross_validated:
-        again = replace(again, optimism=_optimism(best, again))
+
+    def tied_losses(others: Rows, both: Rows, is_validation: np.ndarray) -> list[Losses]:
+        found = learn_process([kernel], starts.models, others, task=task, plan=plan)[1]
+        tied = [tie_scales(kernel, found, t, others, task=task, plan=plan) for t in TIE_EXPONENTS]
+        return [losses_of_process(kernel, one.model, both, is_validation=is_validation, task=task) for one in tied]
+
+    again, exponent = _best_tie(_cross_validated(best, rows, task, tied_losses))
+    best = tie_scales(kernel, best, exponent, rows, task=task, plan=plan)
+    again = replace(again, model=best.model, n_tied=best.n_tied)
+    again = replace(again, optimism=_optimism(best, again))
     return kernel, again if best.is_worth_it is None else replace(best, optimism=again.optimism)
+
+
+def _best_tie(several: Sequence[Scales]) -> tuple[Scales, float]:
+    """Of scales that are tied by each of `TIE_EXPONENTS`, the best on other folds; free ones unless those are worse."""
+    errors = [np.inf if one.losses is None else one.losses.mean for one in several]
+    best = int(np.argmin(errors))
+    best = best if errors[best] < (1 - MIN_TIE_GAIN) * errors[0] else 0
+    return several[best], TIE_EXPONENTS[best]
 
 
 def _optimism(tuned: Scales, validated: Scales) -> float:
@@ -115,25 +130,25 @@ def _optimism(tuned: Scales, validated: Scales) -> float:
     return float(np.clip(np.sqrt(large[1] / large[0]), 1.0, MAX_OPTIMISM_OF_ERRORS)) if large[0] > 0 else 1.0
 
 
-def _cross_validated(
-    scales: Scales,
-    starts: Starts,
-    rows: Rows,
-    task: Task,
-    fold_losses: Callable[[Rows, Rows, np.ndarray], Losses | None],
-) -> Scales:
-    """The same scales; where those are many for the rows, with losses by cross-validation.
+def _scales_are_many(starts: Starts, rows: Rows) -> bool:
+    """Whether there are so many scales for so few rows that they fit these too well."""
+    n_many = max(2, CROSS_VALIDATED_FEATURES_A_ROW * len(rows))
+    return starts.n_features >= n_many and len(rows) < CROSS_VALIDATED_BELOW
 
-    So many scales, tuned on so few rows, fit these too well; scales like them, tuned without a fold, do not know it.
+
+def _cross_validated(
+    scales: Scales, rows: Rows, task: Task, fold_losses: Callable[[Rows, Rows, np.ndarray], list[Losses] | None]
+) -> list[Scales]:
+    """The same scales with the losses, by cross-validation, of each model that `fold_losses` returns those of.
+
+    Scales that were tuned without a fold do not know it.
     """
-    if starts.n_features < max(2, CROSS_VALIDATED_FEATURES_A_ROW * len(rows)) or len(rows) >= CROSS_VALIDATED_BELOW:
-        return scales
     task.watch.part(SIMPLE_STAGE)
     found = cross_validated_losses(rows, task, fold_losses, N_FOLDS if len(rows) < EVERY_ROW_BELOW else 2)
     if found is None:
-        return scales
-    losses, simple, line = found
-    return replace(scales, losses=losses, simple=simple, line=line, is_cross_validated=True)
+        return [scales]
+    several, simple, line = found
+    return [replace(scales, losses=one, simple=simple, line=line, is_cross_validated=True) for one in several]
 
 
 def _is_better(tried: Scales, other: Scales, fraction: float = MIN_KERNEL_GAIN) -> bool:

@@ -8,6 +8,7 @@ the others were chosen by hand, and single values of them were not compared in t
 [choices]    errors on data sets with this choice and with others: `make bench-choices`, docs/defaults.md
 [refine]     errors and times with refined atoms and without: `make bench-choices`, docs/defaults.md
 [systems]    errors of the systems of the papers with learned scales: `make bench-systems`, docs/five-papers-today.md
+[classes]    errors and log losses of classifiers, beside tuned rivals: `make bench-classify`
 [time]       fitted to the times of fits of 442 to 20,000 rows by one thread: tests/learning/test_time_estimate.py
 [hand]       no benchmark shows it
 
@@ -116,6 +117,10 @@ MIN_EVIDENCE_GAIN = 4.0  # in -2 log evidence: below there is nothing to learn [
 COMMON_SCALE_FEATURES_A_ROW = 0.05  # with more features, one scale for all is tried [battery]
 COMMON_SCALE_FACTORS = (0.125, 0.25, 0.5, 1.0)  # of a common scale [battery]
 COMMON_SCALE_NOISES = (0.01, 0.1, 1.0, 10.0)  # with each of those [battery]
+TIE_EXPONENTS = (1.0, 0.5, 0.0)  # of scales that are drawn towards a common one: free, between, and all equal [classes]
+MIN_TIE_GAIN = 0.01  # fraction of the error of other folds, for tied scales [classes]
+TIED_SCALE_FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)  # of all scales, once they are tied [classes]
+TIED_NOISE_FACTORS = (1.0, 3.0, 10.0, 30.0)  # with each of those [classes]
 PROCESS_PATIENCE = 64  # steps in vain after which the loop over rows ends [defaults]
 
 # Simple models that a learned one has to beat.
@@ -144,6 +149,13 @@ MAX_WIDE_ROWS = 2000  # [hand]
 MAX_WIDE_ENTRIES = 2**23  # of the sample [hand]
 MAX_WIDE_ATOMS = 64  # [hand]
 WIDE_ROWS_AN_ATOM = 4  # [hand]
+
+# Coefficients of classes under another loss than the square.
+FINAL_LOSS_ROWS = 4000  # that penalties are compared on [classes]
+FINAL_LOSS_FOLDS = 4  # of few rows; of many, one of them is enough [hand]
+ONE_SPLIT_FROM = 2000  # rows [hand]
+FINAL_PENALTIES = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # from the strongest on, while the validation loss falls [classes]
+MIN_LOG_LOSS_GAIN = 0.0  # fraction of the log loss by which another loss has to be better than the square [classes]
 
 # Width and penalty for another loop than the default one.
 WIDTH_SEARCH_ROWS = 1500  # [systems]

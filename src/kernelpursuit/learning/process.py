@@ -34,6 +34,8 @@ from kernelpursuit.learning.constants import (
     PRIOR_SPREAD_OF_LABELS,
     SCALE_AND_NOISE_FACTORS,
     SCALE_LIMITS,
+    TIED_NOISE_FACTORS,
+    TIED_SCALE_FACTORS,
 )
 from kernelpursuit.learning.evidence import Evidence
 from kernelpursuit.learning.leave_one_out import Losses
@@ -141,6 +143,37 @@ def learn_process(
 def losses_of_process(kernel: Kernel, model: Model, rows: Rows, is_validation: np.ndarray, task: Task) -> Losses:
     """Leave-one-out losses of validation rows, with an atom at every row."""
     return _SampleEvidence(rows, task, is_validation).losses(Process(kernel, model))
+
+
+def tie_scales(
+    kernel: Kernel, scales: Scales, exponent: float, rows: Rows, *, task: Task, plan: EvidencePlan
+) -> Scales:
+    """Scales drawn towards a common one, as powers of what they were, with the width and noise of the least leave-one-out error.
+
+    An exponent of 1 leaves them as they are, and one of 0 makes them all equal.
+    """
+    if exponent == 1.0:
+        return scales
+    trial, model = _SampleEvidence(rows.take(slice(plan.n_rows)), task), scales.model
+    used = model.scales > 0
+    # Powers leave the length of all scales together what it was.
+    powers = np.where(used, np.power(model.scales, exponent, where=used, out=np.zeros_like(model.scales)), 0.0)
+    powers *= np.linalg.norm(model.scales) / np.linalg.norm(powers)
+    tried = [
+        trial.at(kernel, model, factor * powers, of_noise * model.alpha)
+        for factor in TIED_SCALE_FACTORS
+        for of_noise in TIED_NOISE_FACTORS
+    ]
+    several = [trial.losses(process) for process in tried]
+    least = int(np.argmin([losses.mean for losses in several]))
+    best, losses = tried[least], several[least]
+    return replace(
+        scales,
+        model=replace(model, scales=best.model.scales, alpha=best.model.alpha),
+        losses=losses,
+        last=losses,
+        n_tied=0 if exponent else int(used.sum()) - 1,
+    )
 
 
 def _best_in_common(kernel: Kernel, start: Model, trial: _SampleEvidence) -> Process:

@@ -36,6 +36,7 @@ class Scales:
     is_cross_validated  whether these losses are of rows that scales like these were not tuned on
     is_worth_it  whether evidence says by itself that atoms are worth it, or that they are not; None where it does not
     optimism  how many times larger errors are of rows that scales were not tuned on, where that was looked at
+    n_tied  how many scales are not free, since they are equal to another
     """
 
     model: Model
@@ -46,11 +47,12 @@ class Scales:
     is_cross_validated: bool = False
     is_worth_it: bool | None = None
     optimism: float = 1.0
+    n_tied: int = 0
 
     @property
     def n_tuned(self) -> int:
         """How many numbers were tuned on validation rows: a scale for each feature, and the penalty; or none."""
-        return 0 if self.is_cross_validated else int((self.model.scales > 0).sum()) + 1
+        return 0 if self.is_cross_validated else int((self.model.scales > 0).sum()) + 1 - self.n_tied
 
 
 def first_model(Z: Any, alpha: float | None = None) -> Model:
@@ -185,15 +187,15 @@ def losses_of_atoms_at(
 
 
 def cross_validated_losses(
-    rows: Rows, task: Task, fold_losses: Callable[[Rows, Rows, np.ndarray], Losses | None], n_folds: int
-) -> tuple[Losses, Losses, Losses | None] | None:
-    """Losses of scales, of the model without atoms and of a line, on rows that scales were not tuned on.
+    rows: Rows, task: Task, fold_losses: Callable[[Rows, Rows, np.ndarray], list[Losses] | None], n_folds: int
+) -> tuple[list[Losses], Losses, Losses | None] | None:
+    """Losses of several models, of that without atoms and of a line, on rows that scales were not tuned on.
 
     Rows are dealt to `n_folds`, and each fold in turn has the validation rows of what is tuned on the others.
-    `fold_losses` is given the others, both, and marks of the validation rows, and returns the losses of both.
+    `fold_losses` is given the others, both, and marks of the validation rows, and returns each model's losses of both.
     None where nothing could be learned.
     """
-    learned, simple, lines = list[Losses](), list[Losses](), list[Losses]()
+    learned, simple, lines = list[list[Losses]](), list[Losses](), list[Losses]()
     for fold in range(n_folds):
         numbers = np.arange(len(rows))
         others, validation = rows.take(numbers % n_folds != fold), rows.take(numbers % n_folds == fold)
@@ -205,11 +207,11 @@ def cross_validated_losses(
         simple.append(losses_without_atoms(both, is_validation, task))
         # Predictions will be kept near the range of the targets.
         most = MAX_RELATIVE_LOSS * simple[-1].values[len(others) :].max()
-        learned.append(replace(found, values=np.minimum(found.values, most)))
+        learned.append([replace(one, values=np.minimum(one.values, most)) for one in found])
         line = losses_of_a_line(both, is_validation, task)
         lines += [] if line is None else [line]
     line = joined_losses(lines) if len(lines) == n_folds else None
-    return joined_losses(learned), joined_losses(simple), line
+    return [joined_losses(folds) for folds in zip(*learned)], joined_losses(simple), line
 
 
 def without_irrelevant_features(model: Model, error: Callable[[Model], float]) -> Model:

@@ -49,7 +49,7 @@ def classes_of(scores: np.ndarray) -> np.ndarray:
     return (scores[0] > 0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
 
 
-def _one_each(scores: np.ndarray) -> np.ndarray:
+def one_each(scores: np.ndarray) -> np.ndarray:
     """A score for each class; of one score s, the two classes have -s and s."""
     return np.vstack([-scores, scores]) if len(scores) == 1 else scores
 
@@ -75,7 +75,7 @@ def inverse_temperature(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, 
     were not fitted, or left out, else they are too far apart. Each class gets the benefit of one more row in doubt
     (after Platt 1999), so that t is finite where scores tell all rows apart.
     """
-    both, true = _one_each(scores), classes_of(y)
+    both, true = one_each(scores), classes_of(y)
     root_mean_square = float(np.sqrt(np.square(both).mean()))
     if not 0 < root_mean_square < np.inf:
         return 1.0
