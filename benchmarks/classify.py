@@ -57,7 +57,7 @@ class Plan:
     n_splits: int = N_SPLITS
     again: Sequence[str] = ()
 
-    def keys(self) -> Iterator[Key]:
+    def jobs(self) -> Iterator[Key]:
         """Split by split, so that a run that is stopped early has most sets; sets in the order they were named."""
         for split in range(self.n_splits):
             for name in self.sets:
@@ -85,7 +85,7 @@ def measure(plan: Plan, key: Key) -> Result:
 def run(plan: Plan) -> bool:
     """Measure what is not there, or is asked for again; return whether all of it went well."""
     well = True
-    for key in plan.keys():
+    for key in plan.jobs():
         name, number, method, _ = key
         if key in read_journal(plan.results, key_of) and method not in plan.again:
             continue
