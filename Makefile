@@ -71,10 +71,6 @@ lint: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 
-# Classifiers against SVC on the data sets of the papers; takes half an hour.
-bench-classify: setup
-	PYTHONPATH=. $(BIN)/python benchmarks/classify.py
-
 $(VENV)/bench: $(VENV)/dependencies | $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[bench]" -Cbuild-dir=build/dev
 	touch $@
@@ -82,6 +78,11 @@ $(VENV)/bench: $(VENV)/dependencies | $(VENV)/installed
 # The defaults against SVR, Nyström features, LightGBM and SGPR; takes hours, and goes on where it was stopped.
 bench-defaults: setup $(VENV)/bench
 	PYTHONPATH=. $(BIN)/python benchmarks/defaults.py
+
+# Classification against SVC, Nyström features, LightGBM and logistic regression; goes on where it was stopped.
+bench-classify: setup $(VENV)/bench
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/classify.py
+	PYTHONPATH=. $(BIN)/python benchmarks/classify.py --write
 
 # The defaults with twenty seeds on every data set; goes on where it was stopped.
 bench-seeds: setup
@@ -115,6 +116,6 @@ reproduce-full: setup
 reproduce-variants: setup
 	$(BIN)/python -m reproduce --variants
 
-# What `make reproduce`, `make bench-defaults` and `make bench-battery` have done took hours, and stays.
+# What `make reproduce` and the benchmarks of the defaults, the battery and classes have done took hours, and stays.
 clean:
-	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl, $(wildcard out/*))
+	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl out/classify.jsonl, $(wildcard out/*))

@@ -1,146 +1,152 @@
-"""Classifiers against scikit-learn's SVC: `make bench-classify` (about half an hour on two cores).
+"""Classification against four peers: `make bench-classify` (hours on one core).
 
-IDA sets over their given splits, each method tuned by 5-fold cross-validation on the training rows; USPS with all ten
-digits in one model. Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.
+`classify_sets.py` has the data sets and their splits, `classify_methods.py` what is fitted and measured. Every result
+is a line of JSON in `out/classify.jsonl`, and a run does what is not there yet. Peers are measured once and kept.
+Results of ours are kept by `--tag`, so that two states of the code, or two settings, can be compared:
+
+    python benchmarks/classify.py --tag before --methods default
+    python benchmarks/classify.py --tag before --ours loss=squared --ours loss=log,stop=one-se
+
+Each `--ours` is a variant with the parameters it names, and is called so in the results. `--folder` adds sets of your
+own; `--again NAME` measures a method anew, and the last line of a kind counts. `--write` puts the tables of a tag into
+`docs/classification-benchmark.md` (`classify_page.py`), and measures nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-import time
+import traceback
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from joblib import Parallel, delayed
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
-from timing import row
+import classify_sets
+from classify_methods import PEERS, Fitted, measured, ours, parameters_in
+from classify_sets import N_SPLITS, SETS, files_in, split_of
+from defaults import ROOT, append_to_journal, read_journal, some_of, source_digest, versions
+from peers import Clock
+from threadpoolctl import threadpool_limits
 
 from kernelpursuit import KernelPursuitClassifier
-from reproduce.data import DataMissing, load, load_splits
+from reproduce.data import DataMissing
 
-SETS = ("banana", "breast_cancer", "german", "image", "waveform")
-# Widths are in units of the number of features, since inputs are standardised.
-SVC_GRID = {"C": [0.1, 1.0, 10.0, 100.0, 1000.0], "gamma": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]}
-OUR_GRID = {"loss": ["log", "squared"], "alpha": [1e-4, 1e-2, 1e-1, 1.0], "gamma": [0.03, 0.1, 0.3, 1.0, 3.0]}
+RESULTS = ROOT / "out" / "classify.jsonl"
+DEFAULT = "default"
 
-
-def tuned(model: Any, grid: dict[str, list[Any]], X: np.ndarray, y: np.ndarray) -> Any:
-    """The model at the best point of a grid by 5-fold cross-validation, refitted."""
-    grid = {**grid, "gamma": [gamma / X.shape[1] for gamma in grid["gamma"]]}
-    return GridSearchCV(model, grid, cv=5).fit(X, y).best_estimator_
+Result = dict[str, Any]
+Key = tuple[str, int, str, str]  # set, split, method, and the tag of ours
 
 
-def one_split(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
-    """Errors, sizes and log losses of both on one split."""
-    scaler = StandardScaler().fit(X[train])
-    rows, new = scaler.transform(X[train]), scaler.transform(X[test])
-    svc = tuned(SVC(), SVC_GRID, rows, y[train])
-    # Platt's sigmoid on the scores of five folds, as SVC(probability=True) has it.
-    platt = CalibratedClassifierCV(svc, ensemble=False).fit(rows, y[train])
-    # A fifth of its support vectors is the most that is allowed.
-    most = max(1, len(svc.support_) // 5)
-    ours = KernelPursuitClassifier(kernel="rbf", max_atoms=most, stop="loo", random_state=0, n_jobs=1)
-    ours = tuned(ours, OUR_GRID, rows, y[train])
-    return {
-        "svc_error": 1 - svc.score(new, y[test]),
-        "error": 1 - ours.score(new, y[test]),
-        "vectors": len(svc.support_),
-        "atoms": ours.n_atoms_,
-        "svc_log_loss": log_loss(y[test], platt.predict_proba(new)),
-        "log_loss": log_loss(y[test], ours.predict_proba(new)),
-    }
+def key_of(result: Result) -> Key:
+    return result["set"], result["split"], result["method"], result["tag"]
 
 
-def ida(name: str) -> None:
-    """One IDA set over its splits."""
-    X, y = load(f"ida_{name}")
-    splits = load_splits(f"ida_{name}")
-    started = time.perf_counter()
-    found = Parallel(n_jobs=2)(delayed(one_split)(X, y, *split) for split in zip(*splits))
-    table = pd.DataFrame(found)
-    mean, error = table.mean(), table["svc_error"].std() / np.sqrt(len(table))
-    what = f"IDA {name}, {len(table)} splits"
-    row(
-        f"{what}: error of {mean['atoms']:.0f} atoms / of {mean['vectors']:.0f} support vectors",
-        f"{100 * mean['error']:.2f} % / {100 * mean['svc_error']:.2f} %",
-        f"<= + {100 * error:.2f} (1 s.e.)",
-        mean["error"] <= mean["svc_error"] + error,
-    )
-    row(
-        f"{what}: log loss of predict_proba / of SVC by Platt",
-        f"{mean['log_loss']:.4f} / {mean['svc_log_loss']:.4f}",
-        "no worse",
-        mean["log_loss"] <= mean["svc_log_loss"],
-    )
-    print(f"    {time.perf_counter() - started:.0f} s")
+@dataclass
+class Plan:
+    """What is to be measured, and where results go."""
+
+    sets: Sequence[str]
+    methods: Sequence[str]
+    tag: str
+    results: Path = RESULTS
+    files: dict[str, Path] = field(default_factory=dict)
+    n_splits: int = N_SPLITS
+    again: Sequence[str] = ()
+
+    def jobs(self) -> Iterator[Key]:
+        """Split by split, so that a run that is stopped early has most sets; sets in the order they were named."""
+        for split in range(self.n_splits):
+            for name in self.sets:
+                if split < classify_sets.n_splits(name):
+                    for method in self.methods:
+                        yield name, split, method, "" if method in PEERS else self.tag
 
 
-def usps(standardised: bool, svc_settings: dict[str, float], our_settings: dict[str, Any]) -> None:
-    """All ten digits in one model with shared atoms; both at the best settings by error on the test rows."""
-    (X, y), (new, truth) = load("usps_train"), load("usps_test")
-    if standardised:
-        scaler = StandardScaler().fit(X)
-        X, new = scaler.transform(X), scaler.transform(new)
-    times = {"svc": np.inf, "ours": np.inf}
-    for _ in range(2):
-        started = time.perf_counter()
-        svc = SVC(**svc_settings).fit(X, y)
-        times["svc"] = min(times["svc"], time.perf_counter() - started)
-        started = time.perf_counter()
-        model = KernelPursuitClassifier(kernel="rbf", stop="max", loss="squared", max_atoms=700, **our_settings)
-        model.fit(X, y)
-        times["ours"] = min(times["ours"], time.perf_counter() - started)
-    each = {"svc": np.inf, "ours": np.inf}
-    for _ in range(3):
-        for name, predictor in (("svc", svc), ("ours", model)):
-            started = time.perf_counter()
-            predictor.predict(new)
-            each[name] = min(each[name], (time.perf_counter() - started) / len(new))
-    platt = CalibratedClassifierCV(SVC(**svc_settings), ensemble=False).fit(X, y)
-    losses = [log_loss(truth, predictor.predict_proba(new)) for predictor in (model, platt)]
-    error, svc_error = 1 - model.score(new, truth), 1 - svc.score(new, truth)
-    what = f"USPS, {'standardised' if standardised else 'as given'}"
-    row(
-        f"{what}: error of {model.n_atoms_} atoms / of {len(svc.support_):,} support vectors",
-        f"{100 * error:.2f} % / {100 * svc_error:.2f} %",
-        "<= + 0.3, 700 atoms",
-        error <= svc_error + 0.003 and model.n_atoms_ <= 700,
-    )
-    ratio = each["svc"] / each["ours"]
-    row(
-        f"{what}: predict a row, SVC / ours",
-        f"{each['svc'] * 1e6:.0f} us / {each['ours'] * 1e6:.1f} us = {ratio:.0f} times",
-        ">= 20 times",
-        ratio >= 20,
-    )
-    row(
-        f"{what}: time of the fit / of one SVC fit",
-        f"{times['ours']:.1f} s / {times['svc']:.1f} s = {times['ours'] / times['svc']:.1f}",
-        "<= 1",
-        times["ours"] <= times["svc"],
-    )
-    row(f"{what}: log loss / of SVC by Platt", f"{losses[0]:.4f} / {losses[1]:.4f}", "no worse", losses[0] <= losses[1])
+def measure(plan: Plan, key: Key) -> Result:
+    """Fit a method to a split in one thread, and return a line of the results."""
+    name, number, method, tag = key
+    split = split_of(name, number, plan.files.get(name))
+    fit: Callable[..., Fitted] = PEERS[method] if method in PEERS else ours(method)
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        with Clock() as clock:
+            found = measured(fit(split), split)
+    about = {"set": name, "split": number, "method": method, "tag": tag}
+    shape = {"rows": len(split.train), "test_rows": len(split.test), "features": split.train.shape[1]}
+    own = {} if method in PEERS else {"source": source_digest()}
+    end = {"cpu_seconds_in_all": clock.cpu, "when": datetime.now(UTC).isoformat(timespec="seconds")}
+    return {**about, **own, **shape, "classes": split.n_classes, **found, **end, "versions": versions()}
 
 
-def main(names: list[str]) -> None:
-    """Run all, or the sets named on the command line."""
-    warnings.filterwarnings("ignore", category=FutureWarning)
-    if not names or "usps" in names:
-        usps(True, {"C": 10.0, "gamma": 1 / 256}, {"gamma": 1 / 512, "alpha": 1e-2})
-        usps(False, {"C": 10.0, "gamma": 1 / 128}, {"gamma": 1 / 128, "alpha": 5e-2})
-    for name in SETS:
-        if not names or name in names:
-            ida(name)
+def run(plan: Plan) -> bool:
+    """Measure what is not there, or is asked for again; return whether all of it went well."""
+    well = True
+    for key in plan.jobs():
+        name, number, method, _ = key
+        if key in read_journal(plan.results, key_of) and method not in plan.again:
+            continue
+        try:
+            result = measure(plan, key)
+        except DataMissing:
+            raise
+        except Exception:  # one that fails leaves the others their turn, and is tried again by the next run
+            traceback.print_exc()
+            print(f"{name:<18} split {number}  {method:<14} FAILED", flush=True)
+            well = False
+            continue
+        append_to_journal(result, plan.results)
+        print(
+            f"{name:<18} split {number}  {method:<14} error {result['error']:.4f}  log loss {result['log_loss']:.4f}"
+            f"  size {result['size'] or 0:6}  {result['seconds']:8.2f} s  {result['predict_us']:8.2f} us a row",
+            flush=True,
+        )
+    return well
+
+
+def a_variant(text: str) -> str:
+    """Return the name of a variant of ours, whose parameters must be known."""
+    if text != DEFAULT and not all("=" in one for one in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list such as loss=squared,alpha=0.1")
+    unknown = parameters_in(text).keys() - KernelPursuitClassifier().get_params().keys()
+    if unknown:
+        raise argparse.ArgumentTypeError(f"KernelPursuitClassifier has no parameter {', '.join(sorted(unknown))}")
+    return text
+
+
+def main(arguments: list[str]) -> int:
+    """Measure what is asked for, or write the page."""
+    parser = argparse.ArgumentParser(description="Classification against four peers; lists have commas.")
+    parser.add_argument("--sets", help="all by default, with those of the folder")
+    parser.add_argument("--folder", type=Path, help="further sets: files NAME.npz with arrays X and y")
+    parser.add_argument("--splits", type=int, default=N_SPLITS, help="at most so many splits of each set")
+    parser.add_argument("--methods", type=some_of([DEFAULT, *PEERS]), help="all, or none where --ours is given")
+    parser.add_argument("--ours", type=a_variant, action="append", default=[], help="a variant, as loss=squared")
+    parser.add_argument("--tag", default="main", help="what results of ours are kept by")
+    parser.add_argument("--again", type=lambda text: text.split(","), default=[], help="measure these methods anew")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the results are kept")
+    parser.add_argument("--write", action="store_true", help="write the page and measure nothing")
+    options = parser.parse_args(arguments)
+    if options.write:
+        from classify_page import write_page
+
+        write_page(read_journal(options.results, key_of).values(), options.tag)
+        return 0
+    files = files_in(options.folder)
+    try:
+        sets = some_of([*SETS, *files])(options.sets) if options.sets else [*SETS, *files]
+    except argparse.ArgumentTypeError as unknown:
+        parser.error(f"argument --sets: {unknown}")
+    methods = options.methods or ([] if options.ours else [DEFAULT, *PEERS])
+    plan = Plan(sets, [*methods, *options.ours], options.tag, options.results, files, options.splits, options.again)
+    return 0 if run(plan) else 1
 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        sys.exit(main(sys.argv[1:]))
     except DataMissing as missing:
         sys.exit(str(missing))

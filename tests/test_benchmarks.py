@@ -1,8 +1,9 @@
-"""Benchmarks run on a tiny case, and the page of the five papers has the figures of its results."""
+"""Benchmarks run on a tiny case and fill their pages, and that of the five papers has the figures of its results."""
 
 import importlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -66,3 +67,83 @@ def test_the_page_has_the_figures_of_its_results(five_papers, page):
     for kind in page.KINDS:
         assert page.summary(results, kind) in text
     assert page.whole_tables(results) in text
+
+
+@pytest.fixture
+def classify(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("classify")
+
+
+@pytest.fixture
+def classify_page(classify):
+    return importlib.import_module("classify_page")
+
+
+def small_set(folder):
+    """A set of three classes in a file of the folder."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    np.savez(folder / "three.npz", X=X, y=np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])])
+
+
+def test_classification_fills_its_page(classify, classify_page, tmp_path, monkeypatch):
+    small_set(tmp_path)
+    results = tmp_path / "results.jsonl"
+    given = ["--folder", str(tmp_path), "--results", str(results), "--sets", "iris,three", "--splits", "2"]
+    for methods in (["--methods", "default,svc,logistic"], ["--ours", "loss=squared,max_atoms=5"]):
+        assert classify.main([*given, *methods, "--tag", "a"]) == 0
+    found = classify.read_journal(results, classify.key_of)
+    assert len(found) == 2 * 2 * 4
+    assert {key[3] for key in found if key[2] in ("svc", "logistic")} == {""}
+    assert all(one["size"] <= 5 for key, one in found.items() if key[2] == "loss=squared,max_atoms=5")
+    for one in found.values():
+        assert classify_page.wrong_rows(one).mean() == one["error"]
+        assert sum(rows for rows, _, _ in one["bins"]) == one["test_rows"]
+
+    monkeypatch.setattr(classify_page, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(classify_page, "PICTURE", tmp_path / "picture.png")
+    classify_page.PAGE.write_text(f"{classify_page.BEGIN}\n{classify_page.END}")
+    assert classify.main([*given, "--tag", "a", "--write"]) == 0
+    text = classify_page.PAGE.read_text()
+    assert "| SVC | error no higher, within a standard error | 2 of 2 |" in text
+    assert "| set | `default` | `loss=squared,max_atoms=5` | SVC | logistic |" in text
+    assert classify_page.PICTURE.stat().st_size > 0
+
+
+def test_peers_are_kept_and_ours_go_by_their_tag(classify, tmp_path):
+    results = tmp_path / "results.jsonl"
+    given = ["--sets", "iris", "--splits", "1", "--results", str(results), "--methods", "default,logistic", "--tag"]
+    for more, n_lines in ((["a"], 2), (["a"], 2), (["b"], 3), (["b", "--again", "logistic"], 4)):
+        assert classify.main([*given, *more]) == 0
+        assert len(results.read_text().splitlines()) == n_lines
+
+
+@pytest.mark.parametrize("given", [["--ours", "squared"], ["--ours", "depth=3"], ["--sets", "nowhere"]])
+def test_unknown_variants_and_sets_are_refused(classify, given):
+    with pytest.raises(SystemExit):
+        classify.main(given)
+
+
+def test_calibration_error_of_true_and_of_sure_probabilities(classify):
+    methods = importlib.import_module("classify_methods")
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=30_000)
+    y = (rng.uniform(size=len(p)) < p).astype(int)
+    both = np.column_stack([1 - p, p])
+    assert methods.calibration_error(methods.reliability_bins(both, y)) < 0.02
+    sure = (both > 0.5).astype(float)  # right in three of four
+    assert methods.calibration_error(methods.reliability_bins(sure, y)) == pytest.approx(0.25, abs=0.01)
+
+
+def test_the_standard_error_of_a_difference_is_over_test_rows(classify_page):
+    def result(wrong):
+        packed = np.packbits(np.array(wrong, dtype=bool)).tobytes().hex()
+        return {"error": np.mean(wrong), "test_rows": len(wrong), "wrong": packed}
+
+    one, other = [1, 1, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+    pair = classify_page.Pair("made", [result(one)] * 2, [result(other)] * 2)
+    expected = np.std(np.subtract(one, other), ddof=1) / np.sqrt(20)
+    assert pair.standard_error == pytest.approx(expected)
+    assert pair.no_higher(1) == (expected >= 0.1)
+    assert not pair.no_higher(0)
