@@ -155,6 +155,8 @@ FINAL_LOSS_ROWS = 4000  # that penalties are compared on [classes]
 FINAL_LOSS_FOLDS = 4  # of few rows; of many, one of them is enough [hand]
 ONE_SPLIT_FROM = 2000  # rows [hand]
 FINAL_PENALTIES = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # from the strongest on, while the validation loss falls [classes]
+FINAL_WIDTH_FACTORS = (2.0, 4.0, 8.0)  # of the widths that the square has learned [classes]
+MAX_WIDER_LOSS = 0.02  # fraction by which the validation loss of wider atoms may be larger [classes]
 MIN_LOG_LOSS_GAIN = 0.0  # fraction of the log loss by which another loss has to be better than the square [classes]
 
 # Width and penalty for another loop than the default one.

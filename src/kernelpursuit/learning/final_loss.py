@@ -7,7 +7,7 @@ on validation rows, with the atoms as they are: by folds of few rows, and by one
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,8 @@ from kernelpursuit.learning.constants import (
     FINAL_LOSS_FOLDS,
     FINAL_LOSS_ROWS,
     FINAL_PENALTIES,
+    FINAL_WIDTH_FACTORS,
+    MAX_WIDER_LOSS,
     MIN_LOG_LOSS_GAIN,
     ONE_SPLIT_FROM,
 )
@@ -71,6 +73,13 @@ class Columns:
         R = self.curvature(self.weights, strength)
         return cho_solve((R, False), self.values @ (self.codes * self.weights).T, check_finite=False)
 
+    def start(self, loss: Loss) -> np.ndarray:
+        """Coefficients of the best constant, where there is one."""
+        w = np.zeros((len(self.values), len(self.codes)))
+        if self.n_fixed:
+            w[0] = loss.start(targets_of(self.codes, loss), self.weights)
+        return w
+
     def under(self, loss: Loss, strength: float, start: np.ndarray, watch: Watch) -> np.ndarray:
         """Coefficients that minimise a penalised loss, from a start that is close."""
         objective = Objective(loss, targets_of(self.codes, loss), self.weights, watch)
@@ -93,32 +102,77 @@ class Columns:
 class FinalLoss:
     """What validation rows say.
 
-    strength  what the matrix of the penalty is multiplied by under the loss
-    is_better whether probabilities are better under the loss than under the square
+    width_factor  what the widths of the atoms are multiplied by under the loss
+    strength      what the matrix of the penalty is multiplied by
+    is_better     whether probabilities are better under the loss than under the square
     """
 
+    width_factor: float
     strength: float
     is_better: bool
 
 
-def choose_final_loss(columns: Columns, loss: Loss, square_strength: float, seed: int, watch: Watch) -> FinalLoss:
-    """Choose the penalty of a loss by its validation loss, and compare it with the square by their log losses.
+@dataclass(frozen=True)
+class _Trial:
+    """The best penalty for some columns, by the mean loss of the validation rows, and the log loss it has there."""
 
-    The square has the strength that was learned for it, which is `square_strength`.
+    strength: float
+    mean: float
+    log_loss: float
+
+
+def choose_final_loss(
+    columns_of: Callable[[float], Columns], loss: Loss, square_strength: float, seed: int, watch: Watch
+) -> FinalLoss:
+    """Choose width and penalty of a loss by its validation loss, and compare it with the square by their log losses.
+
+    Scores of the square jump from -1 to 1 between the classes. Those of a likelihood go on growing, and are smoother:
+    wider atoms are tried as long as they are as good, which makes up for scales that were tuned on these rows.
+
+    Parameters
+    ----------
+    columns_of : callable
+        Gives the columns for a factor of all widths.
+    loss : Loss
+        The final loss.
+    square_strength : float
+        Strength of the penalty that was learned for the square.
+    seed : int
+        Of the folds.
+    watch : Watch
+        Asked whether to end.
     """
+    columns = columns_of(1.0)
+    by_square = _square_log_loss(columns, square_strength, seed)
+    best = least = _best_penalty(columns, loss, seed, watch)
+    width_factor = 1.0
+    for factor in FINAL_WIDTH_FACTORS:
+        if watch.has_ended:
+            break
+        tried = _best_penalty(columns_of(factor), loss, seed, watch)
+        if tried.mean > (1 + MAX_WIDER_LOSS) * least.mean:
+            break
+        best, width_factor = tried, factor
+        least = tried if tried.mean < least.mean else least
+    return FinalLoss(width_factor, best.strength, best.log_loss < (1 - MIN_LOG_LOSS_GAIN) * by_square)
+
+
+def _square_log_loss(columns: Columns, strength: float, seed: int) -> float:
     splits = list(_splits(columns, seed))
-    squares = [fit.squares(square_strength) for fit, _ in splits]
+    return _log_loss([rows for _, rows in splits], [fit.squares(strength) for fit, _ in splits], None)
+
+
+def _best_penalty(columns: Columns, loss: Loss, seed: int, watch: Watch) -> _Trial:
+    splits = list(_splits(columns, seed))
     validation = [rows for _, rows in splits]
-    by_square = _log_loss(validation, squares, None)
-    found, best, least = squares, FINAL_PENALTIES[0], np.inf
-    by_loss = np.inf
+    found, best = [fit.start(loss) for fit, _ in splits], _Trial(FINAL_PENALTIES[0], np.inf, np.inf)
     for strength in FINAL_PENALTIES:
         found = [fit.under(loss, strength, w, watch) for (fit, _), w in zip(splits, found)]
         mean = _mean_loss(validation, found, loss)
-        if watch.has_ended or not mean < least:
+        if watch.has_ended or not mean < best.mean:
             break
-        best, least, by_loss = strength, mean, _log_loss(validation, found, loss)
-    return FinalLoss(best, by_loss < (1 - MIN_LOG_LOSS_GAIN) * by_square)
+        best = _Trial(strength, mean, _log_loss(validation, found, loss))
+    return best
 
 
 def sample_of(weights: np.ndarray, seed: int) -> np.ndarray:
