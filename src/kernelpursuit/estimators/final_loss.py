@@ -1,7 +1,8 @@
-"""The last loop of a classifier, in which coefficients are found under the loss that was asked for."""
+"""What comes after classes were learned under the squared loss: validation, and the loop under the final loss."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,64 +11,157 @@ from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary, KernelAtoms
 from kernelpursuit.estimators.resolve import Resolved, learning_rows
 from kernelpursuit.estimators.spec import FitSpec
-from kernelpursuit.learning import Columns, choose_final_loss, sample_of, targets_of
+from kernelpursuit.learning import (
+    Columns,
+    Split,
+    ValidationScores,
+    choose_final_loss,
+    deal_folds,
+    is_clearly_better,
+    sample_of,
+    square_scores,
+    targets_of,
+)
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.penalties import Atoms, Penalty, as_penalty
-from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, one_blas_thread, resolve_threads
+from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, one_blas_thread, resolve_threads, run_pursuit
 from kernelpursuit.stopping import ALL_LEARNED, Max
 
+# The squared loss has chosen the atoms, and how many: the final loss keeps them.
 KEEP_ALL = Max()
 
 
 @dataclass(frozen=True)
-class FinalLoop:
-    """A loop over the atoms that the squared loss has picked, and its rows, with targets as the loss takes them."""
+class Validated:
+    """What validation rows say of a classifier.
 
-    loop: LoopSpec
-    rows: TrainingRows
+    scores  of the validation rows; None where no atom was picked, or the fit was asked to end
+    loop    the loop under the final loss, over the atoms that the squared loss has picked; None where that is kept
+    rows    of the loop, with targets as the loss takes them
+    """
+
+    scores: ValidationScores | None
+    loop: LoopSpec | None = None
+    rows: TrainingRows | None = None
 
 
-def final_loop(
+def validate_classes(
     model: FittedModel, rows: TrainingRows, spec: FitSpec, *, resolved: Resolved, watch: Watch
-) -> FinalLoop | None:
-    """The loop that comes after that of the squared loss, whose model is given; None where that model is kept.
+) -> Validated:
+    """Validate a model of the squared loss, and decide how coefficients are found under the final loss, if any.
 
     Its atoms are those that the automatic rule has kept. Any other rule may want more, and has all of the path.
     """
-    loss, learned = spec.final_loss, resolved.learned
-    assert loss is not None
+    loss, penalty = spec.final_loss, as_penalty(resolved.loop.penalty)
     n_atoms = model.n_steps if spec.stops_by_auto and model.n_steps else model.path.n_steps
-    if not n_atoms:
-        return None
+    if not n_atoms or penalty is None:
+        return Validated(None)
     atoms = model.atoms.take(np.arange(n_atoms))
-    loop = replace(
-        resolved.loop,
-        loss=loss,
-        candidates="all",
-        max_atoms=n_atoms,
-        all_picked=ALL_LEARNED,
-        by_moments=False,
-        rule=KEEP_ALL if spec.stops_by_auto and model.n_steps else resolved.loop.rule,
-    )
+    total = float(model.path.total_weight)
+    with one_blas_thread():
+        trials = _Trials.of(model, rows, spec, resolved=resolved, watch=watch)
+        strength = penalty.strength(resolved.loop.alpha, Atoms.of(atoms, total))
+        scores = square_scores(trials.splits(1.0, penalty), strength)
+        if loss is None or watch.has_ended:
+            return Validated(scores)
+        loop = replace(
+            resolved.loop,
+            loss=loss,
+            candidates="all",
+            max_atoms=n_atoms,
+            all_picked=ALL_LEARNED,
+            by_moments=False,
+            rule=KEEP_ALL if spec.stops_by_auto and model.n_steps else resolved.loop.rule,
+        )
+        if spec.alpha is None:
+            found = choose_final_loss(lambda factor: trials.splits(factor, penalty), loss, watch)
+            if spec.chooses_loss and not is_clearly_better(found.scores, scores):
+                return Validated(scores)
+            atoms, scores = _wider(atoms, found.width_factor), found.scores
+            loop = replace(loop, alpha=found.strength / penalty.strength(1.0, Atoms.of(atoms, total)))
+        else:
+            loop = replace(loop, penalty=spec.loop.penalty, alpha=spec.alpha)
+    trend = None if resolved.learned is None else resolved.learned.trend
+    loop = replace(loop, dictionary=spec.with_trend(atoms, trend))
+    return Validated(scores, loop, _with_targets(rows, loss))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Atoms that were picked without the validation rows, and both kinds of rows by their numbers."""
+
+    atoms: Dictionary
+    fitted: np.ndarray
+    validation: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Models that have not seen their validation rows.
+
+    Learned atoms were picked without some rows. Else the loop picks atoms anew without each fold.
+    """
+
+    model: FittedModel
+    rows: TrainingRows
+    weights: np.ndarray
+    trials: Sequence[_Trial]
+    n_threads: int
+
+    @classmethod
+    def of(cls, model: FittedModel, rows: TrainingRows, spec: FitSpec, *, resolved: Resolved, watch: Watch) -> _Trials:
+        """Validation rows for a model, and atoms that were picked without them."""
+        given, seed = learning_rows(spec, rows.y, rows.weights), spec.loop.seed
+        weights = np.ones(len(rows.y)) if given is None else given
+        trials = []
+        if rows.calibrates is not None:
+            kept = model.atoms.take(np.arange(model.n_steps or model.path.n_steps))
+            is_fitted = (weights > 0) & ~rows.calibrates
+            validation = np.flatnonzero((weights > 0) & rows.calibrates)
+            trials.append(_Trial(kept, sample_of(is_fitted, seed), validation))
+        else:
+            marks = list(deal_folds(rows.y.T, weights, seed))
+            for i, is_validation in enumerate(marks):
+                with watch.within(i / len(marks), (i + 1) / len(marks), hidden=True):
+                    loop = _for_fewer_rows(resolved.loop, model.atoms, weights, is_validation)
+                    found = run_pursuit(_without(is_validation, rows, weights), loop, callback=watch)
+                    atoms = found.atoms.take(found.path.members(found.n_kept))
+                is_fitted = (weights > 0) & ~is_validation
+                trials.append(_Trial(atoms, sample_of(is_fitted, seed), np.flatnonzero(is_validation)))
+        return cls(model, rows, weights, trials, resolve_threads(spec.loop.n_jobs))
+
+    def splits(self, width_factor: float, penalty: Penalty) -> list[Split]:
+        """The columns of every trial, with atoms of other widths."""
+        found = []
+        for trial in self.trials:
+            atoms = _wider(trial.atoms, width_factor)
+            # The strength is what is looked for, and the matrix is without it.
+            over, every = Atoms.of(atoms, 1.0), np.arange(atoms.n_atoms)
+            between = penalty.between(over, every, every)
+            gram = np.diag(penalty.diagonal(over)) if between is None else between
+            found.append(Split(*(self._columns(atoms, part, gram) for part in (trial.fitted, trial.validation))))
+        return found
+
+    def _columns(self, atoms: Dictionary, numbers: np.ndarray, gram: np.ndarray) -> Columns:
+        X: Matrix = self.rows.X[numbers]
+        fixed = self.model.fixed_values(X, self.n_threads)
+        values = np.vstack([fixed, self.model.values(X, atoms, self.n_threads)])
+        codes = np.ascontiguousarray(self.rows.y[numbers].T)
+        return Columns(values, len(fixed), gram, codes, self.weights[numbers])
+
+
+def _without(is_validation: np.ndarray, rows: TrainingRows, weights: np.ndarray) -> TrainingRows:
+    """Rows without those for validation, which have no weight."""
+    return replace(rows, weights=np.where(is_validation, 0.0, weights), validation=None)
+
+
+def _for_fewer_rows(loop: LoopSpec, atoms: Dictionary, weights: np.ndarray, is_left_out: np.ndarray) -> LoopSpec:
+    """The loop with the same penalty for fewer rows, where a penalty grows with their number."""
     penalty = as_penalty(loop.penalty)
-    if spec.alpha is not None:
-        loop = replace(loop, penalty=spec.loop.penalty, alpha=spec.alpha)
-    elif penalty is not None:
-        unit = penalty.strength(1.0, Atoms.of(atoms, float(model.path.total_weight)))
-        sample = _Sample.of(model, rows, spec)
-
-        def columns_of(width_factor: float) -> Columns:
-            return sample.columns(_wider(atoms, width_factor), penalty)
-
-        with one_blas_thread():
-            found = choose_final_loss(columns_of, loss, loop.alpha * unit, spec.loop.seed, watch)
-        if spec.chooses_loss and not found.is_better:
-            return None
-        atoms = _wider(atoms, found.width_factor)
-        loop = replace(loop, alpha=found.strength / unit)
-    trend = None if learned is None else learned.trend
-    return FinalLoop(replace(loop, dictionary=spec.with_trend(atoms, trend)), _with_targets(rows, loss))
+    assert penalty is not None
+    units = [penalty.strength(1.0, Atoms.of(atoms, float(w.sum()))) for w in (weights, weights[~is_left_out])]
+    return replace(loop, alpha=loop.alpha * units[0] / units[1], intervals=False, verbose=False)
 
 
 def _wider(atoms: Dictionary, factor: float) -> Dictionary:
@@ -77,36 +171,6 @@ def _wider(atoms: Dictionary, factor: float) -> Dictionary:
     kernel = atoms.kernel
     gamma = np.asarray(kernel.gamma) * (1 / factor) ** (1 / kernel.gamma_power)
     return KernelAtoms(kernel.with_gamma(gamma), atoms.centers, factors=atoms.factors)
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """Some rows, on which atoms are evaluated; `is_dense` says whether these see dense rows."""
-
-    model: FittedModel
-    X: Matrix
-    codes: np.ndarray
-    weights: np.ndarray
-    n_threads: int
-
-    @classmethod
-    def of(cls, model: FittedModel, rows: TrainingRows, spec: FitSpec) -> _Sample:
-        """A sample of the rows that a model was fitted to."""
-        given = learning_rows(spec, rows.y, rows.weights)
-        weights = np.ones(len(rows.y)) if given is None else given
-        numbers = sample_of(weights, spec.loop.seed)
-        codes = np.ascontiguousarray(rows.y[numbers].T)
-        return cls(model, rows.X[numbers], codes, weights[numbers], resolve_threads(spec.loop.n_jobs))
-
-    def columns(self, atoms: Dictionary, penalty: Penalty) -> Columns:
-        """What the final model may be made of."""
-        fixed = self.model.fixed_values(self.X, self.n_threads)
-        values = np.vstack([fixed, self.model.values(self.X, atoms, self.n_threads)])
-        # The strength is what is looked for, and the matrix is without it.
-        over, every = Atoms.of(atoms, 1.0), np.arange(atoms.n_atoms)
-        between = penalty.between(over, every, every)
-        gram = np.diag(penalty.diagonal(over)) if between is None else between
-        return Columns(values, len(fixed), gram, self.codes, self.weights)
 
 
 def _with_targets(rows: TrainingRows, loss: Loss) -> TrainingRows:

@@ -10,11 +10,11 @@ import numpy as np
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.checks import check_seed, digest, is_plain, same_settings
-from kernelpursuit.estimators.final_loss import final_loop
+from kernelpursuit.estimators.final_loss import validate_classes
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
 from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
 from kernelpursuit.estimators.verdict import warn_if_constant
-from kernelpursuit.learning import Observations, observe
+from kernelpursuit.learning import Observations, ValidationScores, observe
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, loo_errors
@@ -138,13 +138,15 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
     model = _model_of(outcome, numbers, data, spec=spec, resolved=resolved, watch=watch)
     was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
-    if spec.final_loss is not None and not was_asked_to_end:
-        final = final_loop(model, rows, spec, resolved=resolved, watch=watch)
-        if final is not None:
-            outcome = run_pursuit(final.rows, final.loop, callback=watch)
-            known, final_resolved = model.numbers, replace(resolved, loop=final.loop)
-            model = _model_of(outcome, [known], data, spec=spec, resolved=final_resolved, watch=watch)
+    if spec.learns_classes and not was_asked_to_end:
+        validated = validate_classes(model, rows, spec, resolved=resolved, watch=watch)
+        if validated.loop is not None and validated.rows is not None:
+            outcome = run_pursuit(validated.rows, validated.loop, callback=watch)
+            known, final = model.numbers, replace(resolved, loop=validated.loop)
+            model = _model_of(outcome, [known], data, spec=spec, resolved=final, watch=watch)
             was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
+        if validated.scores is not None and rows.calibrates is None:
+            model = calibrated(model, validated.scores)
     if learned is not None or spec.outside == "return":
         model = _with_data(model, data, seen, spec=spec, resolved=resolved)
     if learned is not None and spec.stops_by_auto and (seen.y != seen.y[0]).any() and not was_asked_to_end:
@@ -170,7 +172,7 @@ def _under_the_square(data: TrainingData, loss: Loss) -> TrainingData:
 def _model_of(
     outcome: Pursuit, numbers: list[np.ndarray], data: TrainingData, *, spec: FitSpec, resolved: Resolved, watch: Watch
 ) -> FittedModel:
-    """The model of a loop; each array of `numbers` has what the next calls its atoms, and the last what the caller does."""
+    """The model of a loop; each of `numbers` has those that the next knows its atoms by, and the last the caller."""
     atoms = outcome.path.used
     for known in numbers:
         atoms = known[atoms]
@@ -190,6 +192,12 @@ def _model_of(
         classes=data.classes,
         feature_names=data.names,
     )
+
+
+def calibrated(model: FittedModel, scores: ValidationScores) -> FittedModel:
+    """The model with probabilities and sets of classes as validation rows ask for."""
+    path = model.path.calibrated(model.n_steps, scores.inverse_temperature, scores.gap_quantiles)
+    return replace(model, path=path)
 
 
 def origin_of(spec: FitSpec, resolved: Resolved) -> Origin:

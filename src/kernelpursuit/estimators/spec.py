@@ -42,8 +42,8 @@ class FitSpec:
     outside       what predictions are outside the rows
     stops_by_auto whether the rule is the automatic one
     learns        whether anything is learned
-    final_loss    the loss of classes under which coefficients are found after all else was learned under the squared
-                  one; None where the loop has its loss
+    learns_classes whether classes are learned, under the squared loss
+    final_loss    another loss, under which coefficients are found after that; or None
     chooses_loss  whether that is done only where validation rows are for it
     system        the setting that asks for another loop than the default one, that of a paper's system; or None
     one_by_one    whether each target has a path of its own
@@ -60,6 +60,7 @@ class FitSpec:
     outside: str
     stops_by_auto: bool
     learns: bool
+    learns_classes: bool
     final_loss: Loss | None
     chooses_loss: bool
     system: str | None
@@ -141,8 +142,8 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
         against = f"kernel={estimator.kernel!r}" if kernels is None else system
         _check_refine("multi_class='ovr'" if one_by_one else against, learns_gamma, data.X)
     learns = kernels is not None and (learns_gamma or refine is True)
-    learns_first = learns and data.has_codes and system is None and not one_by_one
-    final_loss = loss if learns_first else None
+    learns_classes = learns and data.has_codes and system is None and not one_by_one
+    final_loss = loss if learns_classes else None
     given = given_dictionary(estimator.kernel)
     trend = check_trend(estimator.trend)
     if isinstance(given, Precomputed):
@@ -165,7 +166,7 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
             seed=seed,
             n_jobs=estimator.n_jobs,
             verbose=estimator.verbose,
-            loss=None if learns_first else loss,
+            loss=None if learns_classes else loss,
             classes=data.has_codes,
         ),
         kernels=kernels or (),
@@ -178,6 +179,7 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
         outside=estimator.outside,
         stops_by_auto=is_word(estimator.stop, "auto"),
         learns=learns,
+        learns_classes=learns_classes,
         final_loss=final_loss,
         chooses_loss=final_loss is not None and is_word(estimator.loss, "auto") and is_word(estimator.alpha, "auto"),
         system=system,

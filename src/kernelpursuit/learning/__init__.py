@@ -24,7 +24,17 @@ stages         all of it in turn
 """
 
 from kernelpursuit.learning.atoms import Task
-from kernelpursuit.learning.final_loss import Columns, FinalLoss, choose_final_loss, sample_of, targets_of
+from kernelpursuit.learning.final_loss import (
+    Columns,
+    Split,
+    ValidationScores,
+    choose_final_loss,
+    deal_folds,
+    is_clearly_better,
+    sample_of,
+    square_scores,
+    targets_of,
+)
 from kernelpursuit.learning.learned import Learned
 from kernelpursuit.learning.observations import DistinctRows, Observations, observe
 from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
@@ -37,15 +47,18 @@ __all__ = [
     "Columns",
     "Distinct",
     "DistinctRows",
-    "FinalLoss",
     "Learned",
     "LearningSpec",
     "LoopValidation",
     "Observations",
     "Plan",
+    "Split",
     "Task",
+    "ValidationScores",
     "choose_final_loss",
     "common_scale",
+    "deal_folds",
+    "is_clearly_better",
     "is_wide",
     "learn",
     "learn_wide",
@@ -53,5 +66,6 @@ __all__ = [
     "observe",
     "sample_of",
     "search_width",
+    "square_scores",
     "targets_of",
 ]

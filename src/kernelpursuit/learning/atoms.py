@@ -102,7 +102,6 @@ class Task:
             memory_budget=self.memory_budget,
             n_jobs=self.n_jobs,
             loss=self.loss,
-            classes=self.classes,
             intervals=False,
         )
 

@@ -151,7 +151,7 @@ MAX_WIDE_ATOMS = 64  # [hand]
 WIDE_ROWS_AN_ATOM = 4  # [hand]
 
 # Coefficients of classes under another loss than the square.
-FINAL_LOSS_ROWS = 4000  # that penalties are compared on [classes]
+FINAL_LOSS_ROWS = 4000  # that coefficients are fitted to, while penalties are compared [classes]
 FINAL_LOSS_FOLDS = 4  # of few rows; of many, one of them is enough [hand]
 ONE_SPLIT_FROM = 2000  # rows [hand]
 FINAL_PENALTIES = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # from the strongest on, while the validation loss falls [classes]

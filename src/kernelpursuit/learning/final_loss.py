@@ -1,14 +1,15 @@
 """Coefficients of classes under another loss than the square, with which all else was learned.
 
 Kernel, scales and atoms are learned under the squared loss, whose leave-one-out error is exact. What is left to find
-is the penalty under the final loss, and under `loss="auto"` whether that loss predicts better at all. Both are found
-on validation rows, with the atoms as they are: by folds of few rows, and by one split of many.
+is width and penalty under the final loss, and under `loss="auto"` whether that loss predicts better at all. Both are
+found on validation rows, from which no atom was picked: scores of rows that atoms were picked from are far too good.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -26,8 +27,9 @@ from kernelpursuit.learning.constants import (
 from kernelpursuit.learning.sample import FINAL_LOSS_STREAM, drawn_from
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Objective, Watch
-from kernelpursuit.pursuit.measure import classes_of, inverse_temperature, one_each
+from kernelpursuit.pursuit.measure import classes_of, inverse_temperature, one_each, score_gaps
 from kernelpursuit.pursuit.objective import Search, minimise
+from kernelpursuit.pursuit.reducers import conformal_quantiles
 
 # A trial compares losses to three digits: its gradient need not be smaller than the square of that.
 TRIAL_CONVERGED = 1e-4
@@ -99,122 +101,154 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class FinalLoss:
-    """What validation rows say.
+class Split:
+    """The same columns on rows to fit and on validation rows."""
 
-    width_factor  what the widths of the atoms are multiplied by under the loss
+    fit: Columns
+    validation: Columns
+
+
+@dataclass(frozen=True)
+class ValidationScores:
+    """Scores of all validation rows.
+
+    scores   shape (n_targets, n_rows)
+    codes    classes as -1 and +1, of the same shape
+    weights  of the rows
+    loss     that was minimised; None for the squared one
+    """
+
+    scores: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+    loss: Loss | None
+
+    @classmethod
+    def of(cls, splits: Sequence[Split], found: Sequence[np.ndarray], loss: Loss | None) -> ValidationScores:
+        """Scores by the coefficients that were found for each split."""
+        validation = [split.validation for split in splits]
+        return cls(
+            np.hstack([w.T @ rows.values for rows, w in zip(validation, found)]),
+            np.hstack([rows.codes for rows in validation]),
+            np.concatenate([rows.weights for rows in validation]),
+            loss,
+        )
+
+    @cached_property
+    def inverse_temperature(self) -> float | None:
+        """What scores are multiplied by before they become probabilities; None where these are the loss's own."""
+        if self.loss is not None and self.loss.probabilities(self.scores[:, :1]) is not None:
+            return None
+        return inverse_temperature(self.codes, self.scores, self.weights)
+
+    @property
+    def log_loss(self) -> float:
+        """The mean log loss of probabilities."""
+        true = classes_of(self.codes), np.arange(len(self.weights))
+        if self.inverse_temperature is not None:
+            log_p = log_softmax(self.inverse_temperature * one_each(self.scores), axis=0)[true]
+        else:
+            assert self.loss is not None
+            own = self.loss.probabilities(self.scores)
+            assert own is not None
+            log_p = np.log(np.maximum(own[true], np.finfo(float).tiny))
+        return -float(self.weights @ log_p) / float(self.weights.sum())
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean of the loss itself."""
+        assert self.loss is not None
+        values = self.loss.value(targets_of(self.codes, self.loss), self.scores)
+        return float(self.weights @ values) / float(self.weights.sum())
+
+    @property
+    def gap_quantiles(self) -> np.ndarray:
+        """Quantiles of how far the score of the true class is below the largest, shape (n_levels, 1)."""
+        return conformal_quantiles(score_gaps(self.codes, self.scores), self.weights)
+
+
+@dataclass(frozen=True)
+class FinalLoss:
+    """What validation rows say of a final loss.
+
+    width_factor  what the widths of the atoms are multiplied by
     strength      what the matrix of the penalty is multiplied by
-    is_better     whether probabilities are better under the loss than under the square
+    scores        of the validation rows
     """
 
     width_factor: float
     strength: float
-    is_better: bool
+    scores: ValidationScores
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """The best penalty for some columns, by the mean loss of the validation rows, and the log loss it has there."""
-
-    strength: float
-    mean: float
-    log_loss: float
+def square_scores(splits: Sequence[Split], strength: float) -> ValidationScores:
+    """Scores of validation rows under the squared loss with a penalty of this strength."""
+    return ValidationScores.of(splits, [split.fit.squares(strength) for split in splits], None)
 
 
-def choose_final_loss(
-    columns_of: Callable[[float], Columns], loss: Loss, square_strength: float, seed: int, watch: Watch
-) -> FinalLoss:
-    """Choose width and penalty of a loss by its validation loss, and compare it with the square by their log losses.
+def choose_final_loss(splits_of: Callable[[float], Sequence[Split]], loss: Loss, watch: Watch) -> FinalLoss:
+    """Choose width and penalty of a loss by what it comes to on validation rows.
 
     Scores of the square jump from -1 to 1 between the classes. Those of a likelihood go on growing, and are smoother:
     wider atoms are tried as long as they are as good, which makes up for scales that were tuned on these rows.
 
     Parameters
     ----------
-    columns_of : callable
-        Gives the columns for a factor of all widths.
+    splits_of : callable
+        Gives the splits for a factor of all widths.
     loss : Loss
         The final loss.
-    square_strength : float
-        Strength of the penalty that was learned for the square.
-    seed : int
-        Of the folds.
     watch : Watch
         Asked whether to end.
     """
-    columns = columns_of(1.0)
-    by_square = _square_log_loss(columns, square_strength, seed)
-    best = least = _best_penalty(columns, loss, seed, watch)
-    width_factor = 1.0
+    best = least = _best_penalty(splits_of(1.0), loss, watch)
     for factor in FINAL_WIDTH_FACTORS:
         if watch.has_ended:
             break
-        tried = _best_penalty(columns_of(factor), loss, seed, watch)
-        if tried.mean > (1 + MAX_WIDER_LOSS) * least.mean:
+        tried = replace(_best_penalty(splits_of(factor), loss, watch), width_factor=factor)
+        if tried.scores.mean_loss > (1 + MAX_WIDER_LOSS) * least.scores.mean_loss:
             break
-        best, width_factor = tried, factor
-        least = tried if tried.mean < least.mean else least
-    return FinalLoss(width_factor, best.strength, best.log_loss < (1 - MIN_LOG_LOSS_GAIN) * by_square)
-
-
-def _square_log_loss(columns: Columns, strength: float, seed: int) -> float:
-    splits = list(_splits(columns, seed))
-    return _log_loss([rows for _, rows in splits], [fit.squares(strength) for fit, _ in splits], None)
-
-
-def _best_penalty(columns: Columns, loss: Loss, seed: int, watch: Watch) -> _Trial:
-    splits = list(_splits(columns, seed))
-    validation = [rows for _, rows in splits]
-    found, best = [fit.start(loss) for fit, _ in splits], _Trial(FINAL_PENALTIES[0], np.inf, np.inf)
-    for strength in FINAL_PENALTIES:
-        found = [fit.under(loss, strength, w, watch) for (fit, _), w in zip(splits, found)]
-        mean = _mean_loss(validation, found, loss)
-        if watch.has_ended or not mean < best.mean:
-            break
-        best = _Trial(strength, mean, _log_loss(validation, found, loss))
+        best = tried
+        least = min(least, tried, key=lambda one: one.scores.mean_loss)
     return best
 
 
-def sample_of(weights: np.ndarray, seed: int) -> np.ndarray:
-    """Numbers of the rows that are looked at."""
-    rows = np.flatnonzero(weights > 0)
+def is_clearly_better(tried: ValidationScores, square: ValidationScores) -> bool:
+    """Whether probabilities are better than those of the squared loss by more than is worth its time."""
+    return tried.log_loss < (1 - MIN_LOG_LOSS_GAIN) * square.log_loss
+
+
+def _best_penalty(splits: Sequence[Split], loss: Loss, watch: Watch) -> FinalLoss:
+    found, best = [split.fit.start(loss) for split in splits], None
+    for strength in FINAL_PENALTIES:
+        found = [split.fit.under(loss, strength, w, watch) for split, w in zip(splits, found)]
+        scores = ValidationScores.of(splits, found, loss)
+        if best is not None and (watch.has_ended or not scores.mean_loss < best.scores.mean_loss):
+            break
+        best = FinalLoss(1.0, strength, scores)
+    assert best is not None
+    return best
+
+
+def deal_folds(codes: np.ndarray, weights: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+    """Marks of validation rows, with every class in about its share: of few rows those of each fold, of many one.
+
+    `codes` have the shape (n_targets, n_rows); rows of weight 0 are in no fold.
+    """
+    rows = drawn_from(seed, FINAL_LOSS_STREAM).permutation(np.flatnonzero(weights > 0))
+    rows = rows[np.argsort(classes_of(codes[:, rows]), kind="stable")]
+    fold = np.full(len(weights), -1)
+    fold[rows] = np.arange(len(rows)) % FINAL_LOSS_FOLDS
+    for i in range(FINAL_LOSS_FOLDS if len(rows) < ONE_SPLIT_FROM else 1):
+        yield fold == i
+
+
+def sample_of(marks: np.ndarray, seed: int) -> np.ndarray:
+    """Numbers, ascending, of the marked rows, or of so many of them as are looked at."""
+    rows = np.flatnonzero(marks)
     return np.sort(drawn_from(seed, FINAL_LOSS_STREAM).permutation(rows)[:FINAL_LOSS_ROWS])
 
 
 def targets_of(codes: np.ndarray, loss: Loss) -> np.ndarray:
     """Codes of -1 and +1 as a loss takes them: 0 and 1 where it has all classes at once."""
     return (codes + 1) / 2 if loss.kind == "classes" else codes
-
-
-def _splits(columns: Columns, seed: int) -> Iterator[tuple[Columns, Columns]]:
-    """Rows to fit and rows to validate, with every class in the same shares as far as that goes."""
-    n = len(columns.weights)
-    order = drawn_from(seed, FINAL_LOSS_STREAM).permutation(n)
-    order = order[np.argsort(classes_of(columns.codes)[order], kind="stable")]
-    fold = np.empty(n, dtype=int)
-    fold[order] = np.arange(n) % FINAL_LOSS_FOLDS
-    for i in range(FINAL_LOSS_FOLDS if n < ONE_SPLIT_FROM else 1):
-        yield columns.take(np.flatnonzero(fold != i)), columns.take(np.flatnonzero(fold == i))
-
-
-def _mean_loss(validation: list[Columns], found: list[np.ndarray], loss: Loss) -> float:
-    sums = [
-        float(rows.weights @ loss.value(targets_of(rows.codes, loss), w.T @ rows.values))
-        for rows, w in zip(validation, found)
-    ]
-    return sum(sums) / sum(float(rows.weights.sum()) for rows in validation)
-
-
-def _log_loss(validation: list[Columns], found: list[np.ndarray], loss: Loss | None) -> float:
-    """The mean log loss of probabilities, those of the loss or by an inverse temperature."""
-    scores = np.hstack([w.T @ rows.values for rows, w in zip(validation, found)])
-    codes = np.hstack([rows.codes for rows in validation])
-    weights = np.concatenate([rows.weights for rows in validation])
-    true = classes_of(codes), np.arange(len(weights))
-    own = None if loss is None else loss.probabilities(scores)
-    if own is None:
-        t = inverse_temperature(codes, scores, weights)
-        log_p = log_softmax(t * one_each(scores), axis=0)[true]
-    else:
-        log_p = np.log(np.maximum(own[true], np.finfo(float).tiny))
-    return -float(weights @ log_p) / float(weights.sum())

@@ -148,9 +148,10 @@ def losses_of_process(kernel: Kernel, model: Model, rows: Rows, is_validation: n
 def tie_scales(
     kernel: Kernel, scales: Scales, exponent: float, rows: Rows, *, task: Task, plan: EvidencePlan
 ) -> Scales:
-    """Scales drawn towards a common one, as powers of what they were, with the width and noise of the least leave-one-out error.
+    """Scales drawn towards a common one, as powers of what they were.
 
-    An exponent of 1 leaves them as they are, and one of 0 makes them all equal.
+    Width and noise are those of the least leave-one-out error. An exponent of 1 leaves them as they are, and one of 0
+    makes them all equal.
     """
     if exponent == 1.0:
         return scales

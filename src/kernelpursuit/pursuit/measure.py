@@ -54,6 +54,12 @@ def one_each(scores: np.ndarray) -> np.ndarray:
     return np.vstack([-scores, scores]) if len(scores) == 1 else scores
 
 
+def score_gaps(y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """How far the score of the true class is below the largest, shape (1, n_rows); 0 where it is the largest itself."""
+    both = one_each(scores)
+    return (both.max(axis=0) - both[classes_of(y), np.arange(both.shape[1])])[None]
+
+
 def checked_value(loss: Loss, what: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """What a loss has returned, in a sentence refused where it is no array of finite numbers of the right shape."""
     values = np.asarray(values, dtype=np.float64)

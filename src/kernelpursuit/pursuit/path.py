@@ -79,7 +79,8 @@ class PursuitPath:
         Standard error of `loo` over rows.
     loo_quantiles : array of shape (n_steps + 1, n_levels, n_targets) or None
         Quantiles of the absolute errors that rows, each left out, have; see `half_width`. For the squared loss. Where
-        atoms were learned from 500 rows or more, of those rows alone that no atom was picked from.
+        atoms were learned from 500 rows or more, of those rows alone that no atom was picked from. Of classes, under
+        any loss, quantiles of how far the score of the true class is below the largest; see `score_gap`.
     validation : array of shape (n_steps + 1,) or None
         Mean squared error on held-out rows.
     cv : array of shape (n_steps + 1,) or None
@@ -244,6 +245,24 @@ class PursuitPath:
         if self.loo_quantiles is None:
             raise ValueError("Intervals need leave-one-out errors; fit with loss='squared' and update='orthogonal'.")
         return np.array([np.interp(coverage, LEVELS, column) for column in self.loo_quantiles[self.check_size(k)].T])
+
+    def score_gap(self, k: int, coverage: float) -> float:
+        """How far below the largest score that of the true class is in all but the rest of rows, each left out."""
+        if self.loo_quantiles is None:
+            raise ValueError("Sets of classes need leave-one-out scores; fit with update='orthogonal'.")
+        return float(np.interp(coverage, LEVELS, self.loo_quantiles[self.check_size(k), :, 0]))
+
+    def calibrated(self, k: int, inverse_temperature: float | None, quantiles: np.ndarray) -> PursuitPath:
+        """Return the path with what validation rows say of the classes that the model after k steps names.
+
+        Models of other sizes are as much less sure than their leave-one-out scores as this one is.
+        """
+        factors, known = self.inverse_temperature, self.loo_quantiles
+        if factors is not None and inverse_temperature is not None and factors[k] > 0:
+            factors = factors * (inverse_temperature / factors[k])
+        if known is not None and np.isfinite(known[k]).all():
+            known = np.maximum(known + (quantiles - known[k]), 0.0)
+        return replace(self, inverse_temperature=factors, loo_quantiles=known)
 
     @property
     def noise_level(self) -> float:

@@ -70,16 +70,19 @@ class Recorder:
         self.monitor = monitor
         self.rows = rows = RowFacts.of(fit, problem)
         nugget = NuggetShare(fit) if fit.engine.nugget else None
-        self._has_quantiles = intervals and fit.leverage is not None and measure.loss is None
+        has_loo = fit.leverage is not None
+        self._has_quantiles = intervals and has_loo and (measure.loss is None or measure.classes)
+        calibration = calibration_rows(len(rows.weights), problem.calibrates)
         self.criteria: list[Criterion] = []
-        if fit.leverage is not None and measure.loss is None:
-            calibration = calibration_rows(len(rows.weights), problem.calibrates) if self._has_quantiles else None
+        if has_loo and measure.loss is None:
             limits = None if margin is None else widened(problem.targets, margin)
-            self.criteria.append(LeastSquares(rows, nugget, calibration, limits))
+            of_errors = calibration if self._has_quantiles and not measure.classes else None
+            self.criteria.append(LeastSquares(rows, nugget, of_errors, limits))
         else:
             self.criteria.append(PlainResiduals(rows, nugget))
         if measure.classes or measure.loss is not None:
-            self.criteria.append(LeaveOneOutScores(rows, problem.targets / problem.scale, measure, nugget))
+            targets = problem.targets / problem.scale
+            self.criteria.append(LeaveOneOutScores(rows, targets, measure, nugget, calibration=calibration))
         if monitor is not None:
             self.criteria.append(monitor)
         self._columns = {name: np.full(max_steps + 1, np.nan) for name in COLUMNS}
@@ -87,7 +90,8 @@ class Recorder:
         self._target_residual = np.empty((max_steps + 1, fit.n_targets))
         self._column_residual = None if nugget is None else np.empty_like(self._target_residual)
         self._coherence: float | None = None
-        self._quantiles = np.full((max_steps + 1, len(LEVELS), fit.n_targets), np.nan)
+        n_quantiles = 1 if measure.classes else fit.n_targets
+        self._quantiles = np.full((max_steps + 1, len(LEVELS), n_quantiles), np.nan)
 
     def record(self) -> None:
         """Write the entry of the current number of steps."""

@@ -1,4 +1,4 @@
-"""What leave-one-out scores say: the loss they have, wrong classes, and the inverse temperature of probabilities."""
+"""What leave-one-out scores say: the loss they have, wrong classes, and how sure one may be of the right one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ import numpy as np
 
 from kernelpursuit.pursuit.criteria.base import Criterion, RowFacts
 from kernelpursuit.pursuit.fits import Fit
-from kernelpursuit.pursuit.measure import Measure, inverse_temperature
+from kernelpursuit.pursuit.measure import Measure, inverse_temperature, score_gaps
 from kernelpursuit.pursuit.nugget import NuggetShare
+from kernelpursuit.pursuit.reducers import conformal_quantiles
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_prediction, one_minus_leverage
 
-# Of more scores than this, the inverse temperature is taken anew only when the model has grown by a tenth.
+# Of more scores than this, what calibrates is looked at anew only when the model has grown by a tenth.
 FEW_SCORES = 20_000
 
 
 class LeaveOneOutScores(Criterion):
-    """`loo`, `loo_se`, `loo_error` and `inverse_temperature` of scores that each row would have without it.
+    """`loo`, `loo_se`, `loo_error`, `inverse_temperature` and `loo_quantiles` of scores that rows would have, left out.
 
     They are those of `working.py`, one Newton step away; for the squared loss that is exact. Without leverages, the
-    scores are those that the rows have.
+    scores are those that the rows have. The quantiles, of classes, are those of how far the score of the true class is
+    below the largest.
 
     Parameters
     ----------
@@ -32,14 +34,25 @@ class LeaveOneOutScores(Criterion):
         How far scores are from them.
     nugget : NuggetShare or None
         The share of a nugget in the values at the training rows.
+    calibration : array of int
+        Rows whose scores calibrate probabilities and sets of classes.
     """
 
-    def __init__(self, rows: RowFacts, targets: np.ndarray, measure: Measure, nugget: NuggetShare | None):
+    def __init__(
+        self,
+        rows: RowFacts,
+        targets: np.ndarray,
+        measure: Measure,
+        nugget: NuggetShare | None,
+        calibration: np.ndarray,
+    ):
         self.rows = rows
         self.targets = targets
         self.measure = measure
         self.nugget = nugget
-        self._last_found, self._found_for = 1.0, 0  # and how many atoms it was found for
+        self.calibration = calibration
+        self._calibrated: dict[str, Any] = {"inverse_temperature": 1.0, "loo_quantiles": np.inf}
+        self._calibrated_for = 0  # atoms
 
     def entry(self, fit: Fit) -> dict[str, Any]:
         """What is known of the scores of the fit as it is."""
@@ -57,8 +70,8 @@ class LeaveOneOutScores(Criterion):
         if measure.classes and leverage is not None:
             wrong = float(weights @ measure.wrong(y, scores)) / self.rows.total_weight if known else np.inf
             entry["loo_error"] = wrong
-        if measure.needs_inverse_temperature:
-            entry["inverse_temperature"] = self._inverse_temperature(scores, len(fit.atoms))
+        if measure.classes:
+            entry.update(self._calibrate(scores[:, self.calibration], len(fit.atoms), known))
         return entry
 
     def _mean_loss(self, losses: np.ndarray) -> dict[str, float]:
@@ -69,10 +82,17 @@ class LeaveOneOutScores(Criterion):
         spread = weights @ np.square((losses - mean) / largest) / total if np.isfinite(mean) else np.inf
         return {"loo": mean, "loo_se": largest * float(np.sqrt(spread / max(self.rows.n_units - 1.0, 1.0)))}
 
-    def _inverse_temperature(self, scores: np.ndarray, size: int) -> float:
-        """The inverse temperature of the scores; of many, that of a model up to a tenth smaller."""
-        if scores.size <= FEW_SCORES or size >= 1.1 * self._found_for or size <= 1:
-            start = self._last_found
-            self._last_found = inverse_temperature(self.targets, scores, self.rows.weights, start)
-            self._found_for = size
-        return self._last_found
+    def _calibrate(self, scores: np.ndarray, size: int, known: bool) -> dict[str, Any]:
+        """Inverse temperature and quantiles; of many scores, those of a model that is up to a tenth smaller.
+
+        Where a row is interpolated, `known` is false, and nothing is left to say how sure one may be.
+        """
+        if scores.size <= FEW_SCORES or size >= 1.1 * self._calibrated_for or size <= 1:
+            y, weights = self.targets[:, self.calibration], self.rows.weights[self.calibration]
+            found: dict[str, Any] = {}
+            if self.measure.needs_inverse_temperature:
+                start = self._calibrated["inverse_temperature"]
+                found["inverse_temperature"] = inverse_temperature(y, scores, weights, start)
+            found["loo_quantiles"] = conformal_quantiles(score_gaps(y, scores), weights) if known else np.inf
+            self._calibrated, self._calibrated_for = found, size
+        return self._calibrated
