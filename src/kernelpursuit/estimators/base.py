@@ -106,6 +106,14 @@ class BaseKernelPursuit(ByName, BaseEstimator):
                 delattr(self, name)
         return self
 
+    @classmethod
+    def _already_fitted(cls, params: dict[str, Any], **fitted: Any) -> Self:
+        """An estimator with these parameters, as a fit that has set these attributes would have left it."""
+        estimator = cls(**params)
+        for name, value in fitted.items():
+            setattr(estimator, name, value)
+        return estimator
+
     def _with_model(self, model: FittedModel | OneVsRestModel) -> Self:
         """An estimator like this one with another model."""
         other = copy.copy(self)

@@ -17,6 +17,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from kernelpursuit._types import Matrix
+from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.columns import column_of_text, refuse_dates
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.losses import Loss
@@ -125,3 +126,11 @@ def same_settings(first: Any, second: Any) -> bool:
     if is_plain(first) and type(first) is type(second):
         return bool(first == second)
     return first is second
+
+
+def check_coverage(name: str, coverage: Any) -> float:
+    """A fraction of new targets, above 0 and below 1."""
+    fraction: float = check_number(name, coverage, low=0, strict=True, others="and below 1")
+    if fraction >= 1:
+        raise ValueError(f"{name}={coverage!r} is not usable; give a number above 0 and below 1.")
+    return fraction

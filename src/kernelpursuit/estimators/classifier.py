@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, one_sentence
+from kernelpursuit.estimators.class_predictions import ClassPredictions
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of, seen_classes
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
@@ -23,7 +23,6 @@ from kernelpursuit.estimators.spec import chosen_rule, is_word
 from kernelpursuit.losses import Logistic
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.one_vs_rest import refuse_validation_rows
-from kernelpursuit.model.probabilities import agreeing
 from kernelpursuit.pursuit import Watch
 
 
@@ -33,7 +32,7 @@ class _Log(Logistic):
     name = "log"
 
 
-class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
+class KernelPursuitClassifier(ClassPredictions):
     """Sparse kernel classification by greedy selection of atoms.
 
     The scores of a row are `intercept + sum_j coef_j k(x, center_j)` with a few dozen centres, shared by all classes.
@@ -42,13 +41,15 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     Parameters
     ----------
     kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty, refine, trend
-        As for `KernelPursuitRegressor`. With a loss other than "squared", `selection="gain"` goes by the weighted
-        square that equals the loss around the last refit, and `update="orthogonal"` refits all weights to the loss
-        every few steps; see `kernelpursuit.updates`.
+        As for `KernelPursuitRegressor`. Where `gamma` is learned, so are kernel, scales and atoms, under the squared
+        loss on codes of -1 and +1, whatever the loss; coefficients are then found under the loss. With a `gamma` of
+        your own and a loss other than "squared", `selection="gain"` goes by the weighted square that equals the loss
+        around the last refit, and `update="orthogonal"` refits all weights to the loss every few steps; see
+        `kernelpursuit.updates`.
     alpha : float or "auto", default="auto"
-        Strength of the penalty; "auto" is 0.1, and with `loss="squared"` it is learned beside gamma. Labels say less
-        than numbers: with few rows or much noise, larger values give better probabilities; where classes hardly
-        overlap, smaller ones make fewer errors with as many atoms.
+        Strength of the penalty. "auto" is learned where `gamma` is, on rows that no atom was picked from; else it is
+        0.1. Labels say less than numbers: with few rows or much noise, larger values give better probabilities; where
+        classes hardly overlap, smaller ones make fewer errors with as many atoms.
     stop : str or StoppingRule, default="auto"
         How many atoms to keep. "auto" is the fewest whose leave-one-out loss is within 0.2 % of the least where
         atoms are learned, and else "loo". Others are: those with the least leave-one-out loss ("loo"), or the
@@ -56,8 +57,10 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         left out ("loo-error"); the least loss on held-out rows ("validation") or over folds ("cv"), or the
         fewest errors there by `stopping.Validation(of="error")`; or all ("max"). With `loss="squared"`, every
         rule of the regressor will do.
-    loss : str or Loss, default="log"
-        What is minimised, summed over rows. "log" is the log-likelihood, by "logistic" for two classes and "softmax"
+    loss : str or Loss, default="auto"
+        What is minimised, summed over rows. "auto" is "log" or "squared", whichever has the better probabilities on
+        rows that no atom was picked from; where nothing is learned, or `alpha` is given, it is "log". `loss_` says
+        which. "log" is the log-likelihood, by "logistic" for two classes and "softmax"
         for more. Others are "squared" (fastest; leave-one-out is exact), "squared_hinge", "hinge", "exponential",
         "tanh" and "doom2", for more than two classes summed over each against the rest, or an object of
         `kernelpursuit.losses`.
@@ -80,6 +83,8 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     ----------
     classes_ : array of shape (n_classes,)
         Class labels, sorted.
+    loss_ : str
+        The loss that coefficients were found under.
     n_atoms_, centers_, center_indices_, stop_reason_, kernel_, penalty_, alpha_, feature_scales_, model_
         As for `KernelPursuitRegressor`; with `multi_class="ovr"`, kernel, penalty and scales are shared by all classes.
     coef_ : array of shape (n_scores, n_atoms_)
@@ -105,7 +110,7 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
     Probabilities are the loss's own for "log", "logistic" and "softmax". For others they are `softmax(t s)` of the
     scores s, or of -s and s where there is one; the factor t is fitted to the leave-one-out scores along the path (with
     `update="stagewise"`, which has none, to the scores of the training rows), so that no refit is needed and every
-    model of the path has its own.
+    model of the path has its own. Where atoms are learned, t is that of rows that none was picked from.
 
     References
     ----------
@@ -125,7 +130,6 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
 
     _alpha = 0.1
     _fitted_names = (*BaseKernelPursuit._fitted_names, "classes_", "_class_weights", "_class_params")
-    classes_: np.ndarray
     _class_weights: ClassWeights
     #: Parameters of the classifiers of single classes.
     _class_params: dict[str, Any]
@@ -253,6 +257,12 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         finally:
             watch.close()
 
+    @property
+    def loss_(self) -> str:
+        """The loss that coefficients were found under."""
+        measure = self._fitted_model.models[0].measure
+        return "squared" if measure.loss is None else measure.loss.name
+
     def _validation_targets(self, X: Matrix, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
         """Labels of validation rows as codes, each seen in training, and weights that class_weight is in."""
         name = "Validation's y"
@@ -274,12 +284,16 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         return [self._of_class(one) for one in self._fitted_model.models]
 
     def _of_class(self, model: FittedModel) -> KernelPursuitClassifier:
-        one = type(self)(**self._class_params)
-        one.n_features_in_, one.classes_ = self.n_features_in_, np.array([False, True])
-        if hasattr(self, "feature_names_in_"):
-            one.feature_names_in_ = self.feature_names_in_
-        one.model_, one._state, one._class_weights = model, None, ClassWeights(None, None, None)
-        return one
+        names = {"feature_names_in_": self.feature_names_in_} if hasattr(self, "feature_names_in_") else {}
+        return type(self)._already_fitted(
+            self._class_params,
+            n_features_in_=self.n_features_in_,
+            classes_=np.array([False, True]),
+            model_=model,
+            _state=None,
+            _class_weights=ClassWeights(None, None, None),
+            **names,
+        )
 
     def said_to_be_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:
         """Return this fitted estimator as a fit with other parameters would have left it, those of classes too."""
@@ -287,111 +301,3 @@ class KernelPursuitClassifier(ClassifierMixin, BaseKernelPursuit):
         if isinstance(self.model_, OneVsRestModel):
             other._class_params = {**self._class_params, **params}
         return other
-
-    def decision_function(self, X: Matrix) -> np.ndarray:
-        """Scores of the classes: the largest names the predicted one.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows; with `kernel="precomputed"`, all columns or just the picked ones, in the order of `center_indices_`.
-
-        Returns
-        -------
-        scores : array of shape (n_samples,) or (n_samples, n_classes)
-            For two classes one number a row, above 0 for the second class.
-        """
-        check_is_fitted(self)
-        X = self._rows_to_predict(X)
-        return self._margins(self.model_.scores(X, self._n_threads), X)
-
-    def _rows_to_predict(self, X: Matrix) -> Any:
-        rows = self._rows(X, self.n_atoms_)
-        if isinstance(self.model_, OneVsRestModel) and rows.shape[1] != self.n_features_in_:
-            return self.model_.all_columns(rows)
-        return rows
-
-    def _margins(self, scores: np.ndarray, X: Matrix) -> np.ndarray:
-        """One column for two classes; float32 for float32 rows."""
-        if len(self.classes_) == 2:
-            scores = scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]
-        return scores.astype(np.float32) if X.dtype == np.float32 else scores
-
-    def _labels(self, margins: np.ndarray) -> np.ndarray:
-        return self.classes_[self._places(margins)]
-
-    @staticmethod
-    def _places(margins: np.ndarray) -> np.ndarray:
-        """Places in `classes_` of the classes that scores name."""
-        return (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
-
-    def predict(self, X: Matrix) -> np.ndarray:
-        """Predict class labels.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : array of shape (n_samples,)
-        """
-        return self._labels(self.decision_function(X))
-
-    def predict_proba(self, X: Matrix) -> np.ndarray:
-        """Predict the probability of every class; see the notes of the class for where they come from.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : array of shape (n_samples, n_classes)
-            In the order of `classes_`; rows add up to one. The predicted class is always the first of the largest.
-        """
-        check_is_fitted(self)
-        X = self._rows_to_predict(X)
-        scores = self.model_.scores(X, self._n_threads)
-        p = self.model_.probabilities(scores)
-        p = p.astype(np.float32) if X.dtype == np.float32 else p
-        return agreeing(p, self._places(self._margins(scores, X)))
-
-    def predict_log_proba(self, X: Matrix) -> np.ndarray:
-        """Logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def staged_decision_function(self, X: Matrix) -> Iterator[np.ndarray]:
-        """Yield the scores of the models after 0, 1, ... steps, along the whole path.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-
-        Yields
-        ------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            In step with the arrays of `path_`.
-        """
-        check_is_fitted(self)
-        if isinstance(self.model_, OneVsRestModel):
-            raise ValueError("multi_class='ovr' has a path for each class; use those of estimators_.")
-        X = self._rows(X, self.model_.atoms.n_atoms)
-        for scores in self.model_.staged_scores(X, self._n_threads):
-            yield self._margins(scores, X)
-
-    def staged_predict(self, X: Matrix) -> Iterator[np.ndarray]:
-        """Yield the labels that the models after 0, 1, ... steps predict, along the whole path.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-
-        Yields
-        ------
-        array of shape (n_samples,)
-            In step with the arrays of `path_`.
-        """
-        for margins in self.staged_decision_function(X):
-            yield self._labels(margins)

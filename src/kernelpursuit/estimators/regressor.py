@@ -11,9 +11,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit._types import Matrix
-from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
-from kernelpursuit.estimators.checks import check_rows_and_targets
+from kernelpursuit.estimators.checks import check_coverage, check_rows_and_targets
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.estimators.spec import chosen_rule
@@ -264,7 +263,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             well, `(y, std, lower, upper)`.
         """
         check_is_fitted(self)
-        coverage = None if interval is None else _check_coverage("interval", interval)
+        coverage = None if interval is None else check_coverage("interval", interval)
         X, model = self._rows(X, self.n_atoms_), self.model_
         mean = model.mean(model.scores(X, self._n_threads))
         out = [mean]
@@ -296,7 +295,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
             training row is interpolated, so that nothing is left to say what its error would be.
         """
         check_is_fitted(self)
-        fraction, model = _check_coverage("coverage", coverage), self.model_
+        fraction, model = check_coverage("coverage", coverage), self.model_
         model.path.half_width(model.n_steps, fraction)
         X = self._rows(X, self.n_atoms_)
         mean = model.mean(model.scores(X, self._n_threads))
@@ -343,10 +342,3 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         """One dimension for one target; float32 for float32 rows."""
         values = values[:, 0] if self._y_ndim == 1 else values
         return values.astype(np.float32) if X.dtype == np.float32 else values
-
-
-def _check_coverage(name: str, coverage: Any) -> float:
-    fraction: float = check_number(name, coverage, low=0, strict=True, others="and below 1")
-    if fraction >= 1:
-        raise ValueError(f"{name}={coverage!r} is not usable; give a number above 0 and below 1.")
-    return fraction

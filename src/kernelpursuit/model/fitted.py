@@ -280,6 +280,12 @@ class FittedModel:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
         return self.link.probabilities(scores)
 
+    def class_sets(self, scores: np.ndarray, coverage: float) -> np.ndarray:
+        """Which classes may be the true one, shape (n_rows, n_classes): those whose score is near the largest."""
+        both = np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
+        sets: np.ndarray = both >= both.max(axis=1, keepdims=True) - self.path.score_gap(self.n_steps, coverage)
+        return sets
+
     def half_widths(self, X: Any, mean: np.ndarray, coverage: float, n_threads: int | None = None) -> np.ndarray:
         """Half the widths of intervals around predictions, shape (n_rows, n_targets) or (n_targets,)."""
         scale, k = self.error_scale, self.n_steps
