@@ -124,7 +124,7 @@ class _Trials:
             marks = list(deal_folds(rows.y.T, weights, seed))
             for i, is_validation in enumerate(marks):
                 with watch.within(i / len(marks), (i + 1) / len(marks), hidden=True):
-                    loop = _for_fewer_rows(resolved.loop, model.atoms, weights, is_validation)
+                    loop = _for_fewer_rows(resolved.loop, model, weights, is_validation)
                     found = run_pursuit(_without(is_validation, rows, weights), loop, callback=watch)
                     atoms = found.atoms.take(found.path.members(found.n_kept))
                 is_fitted = (weights > 0) & ~is_validation
@@ -156,12 +156,20 @@ def _without(is_validation: np.ndarray, rows: TrainingRows, weights: np.ndarray)
     return replace(rows, weights=np.where(is_validation, 0.0, weights), validation=None)
 
 
-def _for_fewer_rows(loop: LoopSpec, atoms: Dictionary, weights: np.ndarray, is_left_out: np.ndarray) -> LoopSpec:
-    """The loop with the same penalty for fewer rows, where a penalty grows with their number."""
+def _for_fewer_rows(loop: LoopSpec, model: FittedModel, weights: np.ndarray, is_left_out: np.ndarray) -> LoopSpec:
+    """The loop that picks as many atoms of fewer rows, with the same penalty where that grows with their number."""
     penalty = as_penalty(loop.penalty)
     assert penalty is not None
-    units = [penalty.strength(1.0, Atoms.of(atoms, float(w.sum()))) for w in (weights, weights[~is_left_out])]
-    return replace(loop, alpha=loop.alpha * units[0] / units[1], intervals=False, verbose=False)
+    units = [penalty.strength(1.0, Atoms.of(model.atoms, float(w.sum()))) for w in (weights, weights[~is_left_out])]
+    return replace(
+        loop,
+        alpha=loop.alpha * units[0] / units[1],
+        max_atoms=model.n_steps or model.path.n_steps,
+        rule=KEEP_ALL,
+        classes=False,
+        intervals=False,
+        verbose=False,
+    )
 
 
 def _wider(atoms: Dictionary, factor: float) -> Dictionary:

@@ -153,7 +153,7 @@ WIDE_ROWS_AN_ATOM = 4  # [hand]
 # Coefficients of classes under another loss than the square.
 FINAL_LOSS_ROWS = 4000  # that coefficients are fitted to, while penalties are compared [classes]
 FINAL_LOSS_FOLDS = 4  # of few rows; of many, one of them is enough [hand]
-ONE_SPLIT_FROM = 2000  # rows [hand]
+ONE_SPLIT_FROM = 1000  # rows [hand]
 FINAL_PENALTIES = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # from the strongest on, while the validation loss falls [classes]
 FINAL_WIDTH_FACTORS = (2.0, 4.0, 8.0)  # of the widths that the square has learned [classes]
 MAX_WIDER_LOSS = 0.02  # fraction by which the validation loss of wider atoms may be larger [classes]
