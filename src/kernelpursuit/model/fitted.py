@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -164,7 +165,7 @@ class FittedModel:
 
     def without_later_steps(self) -> FittedModel:
         """The model with the path up to itself, and no atom that is not on it."""
-        path = self.path.first(self.n_steps)
+        path = deepcopy(self.path.first(self.n_steps))  # which has views of all steps
         places = np.arange(len(path.used))
         return replace(self, path=path, atoms=self.atoms.take(places), numbers=self.numbers[places])
 

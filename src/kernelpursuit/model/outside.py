@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelpursuit.model.constants import FADE_FROM, FADE_TO, TARGET_MARGIN
+from kernelpursuit.model.constants import FADE_FROM, FADE_TO
+from kernelpursuit.pursuit.criteria.squares import widened_range
 
 #: Values of the parameter `outside`.
 OPTIONS = ("auto", "return", "free")
@@ -83,14 +84,6 @@ class Outside:
             values = values.copy()
             values[rows] = base[rows] + fade[rows, None] * (values[rows] - base[rows])
         return values if self.limits is None or not clips else np.clip(values, *self.limits)
-
-
-def widened_range(targets: np.ndarray) -> np.ndarray:
-    """Least and largest of every target, widened on either side by half of their difference, shape (2, n_targets)."""
-    least, most = targets.min(axis=0), targets.max(axis=0)
-    # Halves first: the range of very large targets is no float.
-    margin = 2 * TARGET_MARGIN * (0.5 * most - 0.5 * least)
-    return np.array([least - margin, most + margin])
 
 
 def _column(extremes: Any) -> np.ndarray:

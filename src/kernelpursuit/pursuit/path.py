@@ -279,17 +279,16 @@ class PursuitPath:
         return replace(self, validation=validation, validation_error=wrong)
 
     def first(self, k: int) -> PursuitPath:
-        """Return the path of the first k steps alone, with no view of the arrays of this one."""
+        """Return the path of the first k steps alone; its arrays are views of those of this one."""
         k = self.check_size(k)
-        cut: dict[str, Any] = {}
-        for name in EVERY_SIZE:
-            values = getattr(self, name)
-            cut[name] = None if values is None else values[: k + 1].copy()
+        cut: dict[str, Any] = {
+            name: values[: k + 1] for name in EVERY_SIZE if (values := getattr(self, name)) is not None
+        }
         return replace(
             self,
             **cut,
-            atom=self.atom[:k].copy(),
-            used=self.used[: self.models.n_places(k)].copy(),
+            atom=self.atom[:k],
+            used=self.used[: self.models.n_places(k)],
             models=self.models.first(k),
             refits={step: refit for step, refit in self.refits.items() if step <= k},
             skipped=[entry for entry in self.skipped if entry[0] <= k],

@@ -66,6 +66,13 @@ class Problem:
         """Sum of the sample weights."""
         return float(self.targets.shape[1]) if self.weights is None else float(self.weights.sum())
 
+    @property
+    def n_units(self) -> float:
+        """Number of rows, those of a weight above one counted by it."""
+        if self.counts is not None:
+            return float(self.counts.sum())
+        return float(self.targets.shape[1] if self.weights is None else np.maximum(self.weights, 1.0).sum())
+
     def fixed_values(self, X: Matrix) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then the other functions."""
         parts = [np.ones((int(self.intercept), X.shape[0]))]

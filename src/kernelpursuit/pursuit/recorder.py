@@ -15,7 +15,7 @@ from kernelpursuit.pursuit.criteria import (
     PlainResiduals,
     RowFacts,
 )
-from kernelpursuit.pursuit.criteria.squares import widened
+from kernelpursuit.pursuit.criteria.squares import widened_range
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.nugget import NuggetShare
@@ -74,7 +74,7 @@ class Recorder:
         self.criteria: list[Criterion] = []
         if fit.leverage is not None and measure.loss is None:
             calibration = calibration_rows(len(rows.weights), problem.calibrates) if self._has_quantiles else None
-            limits = None if margin is None else widened(problem.targets, margin)
+            limits = None if margin is None else widened_range(problem.targets.T, margin)[:, :, None]
             self.criteria.append(LeastSquares(rows, nugget, calibration, limits))
         else:
             self.criteria.append(PlainResiduals(rows, nugget))

@@ -40,7 +40,7 @@ class RowFacts:
             weights=weights,
             counts=counts,
             total_weight=float(weights.sum()),
-            n_units=float((np.maximum(weights, 1.0) if counts is None else counts).sum()),
+            n_units=problem.n_units,
             observations=np.maximum(weights if counts is None else counts, 1.0),
         )
 
