@@ -6,6 +6,7 @@ memory and `D'v` reads the dictionary once from front to back.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -69,6 +70,15 @@ class Dictionary(ABC):
     @abstractmethod
     def take(self, atoms: np.ndarray) -> Dictionary:
         """Return the dictionary of just these atoms, in this order."""
+
+    def with_training_rows(self, training_rows: np.ndarray | None) -> Dictionary:
+        """Return the same atoms, centred at the training rows of these numbers.
+
+        A subclass whose copies are incomplete (`copy.copy` goes by `__getstate__`) overrides it.
+        """
+        same = copy.copy(self)
+        same.training_rows = training_rows
+        return same
 
     @property
     def takes_gamma(self) -> bool:

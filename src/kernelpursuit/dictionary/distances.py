@@ -127,8 +127,7 @@ class DistanceAtoms(KernelAtoms):
     """
 
     def __init__(self, atoms: KernelAtoms, table: DistanceTable | None, numbers: np.ndarray | None = None):
-        super().__init__(atoms.kernel, atoms._centers)
-        self._place(atoms._factors, atoms._origin, atoms.training_rows)
+        super().__init__(**atoms.state())
         self._table = table
         self._numbers = numbers  # of each atom's centre in the table; None for all of them
 
@@ -140,9 +139,13 @@ class DistanceAtoms(KernelAtoms):
         """Return the atoms at these centres."""
         return DistanceAtoms(super().take(atoms), self._table, self._places(atoms))
 
+    def with_training_rows(self, training_rows: np.ndarray | None) -> DistanceAtoms:
+        """Return the same atoms, whose centres are at other rows."""
+        return DistanceAtoms(super().with_training_rows(training_rows), self._table, self._numbers)
+
     def free(self) -> KernelAtoms:
         """Return the same atoms without the table."""
-        return KernelAtoms(self.kernel, self._centers)._place(self._factors, self._origin, self.training_rows)
+        return KernelAtoms(**self.state())
 
     def rows(self, X: Any) -> Any:
         """Embed `X`, and remember what it was."""

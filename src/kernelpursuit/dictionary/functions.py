@@ -90,11 +90,9 @@ class Constant(Functions):
         return {"n_atoms": self.n_atoms, "training_rows": self.training_rows}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Functions:
+    def from_state(cls, state: dict[str, Any]) -> Dictionary:
         """Return the constant that `state` describes."""
-        made = cls().take(np.zeros(state["n_atoms"], dtype=np.intp))
-        made.training_rows = state["training_rows"]
-        return made
+        return cls().take(np.zeros(state["n_atoms"], dtype=np.intp)).with_training_rows(state["training_rows"])
 
     def __repr__(self) -> str:
         """Show that it is the constant."""

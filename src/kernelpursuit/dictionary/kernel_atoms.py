@@ -29,6 +29,8 @@ class KernelAtoms(Dictionary):
         Positive factors of gamma, one for each of the centres, which must be given: atom j is the kernel with
         ``gamma * f_j``. For stationary kernels alone; 1 by default. Atoms whose factors differ are not sections of one
         kernel, so they have no positive semidefinite kernel behind them.
+    origin, training_rows : optional
+        What `resolve` fills in: where the embedding has its origin, and the training row of each centre.
 
     Examples
     --------
@@ -37,13 +39,20 @@ class KernelAtoms(Dictionary):
     >>> dictionary = KernelAtoms("rbf") + KernelAtoms("linear", centers=np.eye(2)) + Constant()
     """
 
-    _factors: np.ndarray | None = None
-
-    def __init__(self, kernel: Any, centers: Matrix = None, factors: Any = None):
+    def __init__(
+        self,
+        kernel: Any,
+        centers: Matrix = None,
+        factors: Any = None,
+        *,
+        origin: Any = 0.0,
+        training_rows: np.ndarray | None = None,
+    ):
         self.kernel: Any = as_kernel(kernel)
         self._centers: Any = centers if centers is None or sp.issparse(centers) else np.asarray(centers)
         self._factors = None if factors is None else _check_factors(factors, self.kernel, self._centers)
-        self._origin: Any = 0.0
+        self._origin = origin
+        self.training_rows = training_rows
         self._center_rows: Any = None
 
     @property
@@ -94,14 +103,11 @@ class KernelAtoms(Dictionary):
         centers = X if at_training_rows else _check_centers(self._centers, X.shape[1])
         n_centers = centers.shape[0]
         rows = np.arange(n_centers) if at_training_rows else np.full(n_centers, -1)
-        return KernelAtoms(kernel, centers)._place(self._factors, origin, rows)
+        return KernelAtoms(kernel, centers, self._factors, origin=origin, training_rows=rows)
 
-    def _place(self, factors: Any, origin: Any, training_rows: np.ndarray | None) -> KernelAtoms:
-        """Fill in what the training rows have decided; factors were checked before."""
-        self._factors = factors
-        self._origin = origin
-        self.training_rows = training_rows
-        return self
+    def with_training_rows(self, training_rows: np.ndarray | None) -> KernelAtoms:
+        """Return the same atoms, whose centres are at other rows."""
+        return KernelAtoms(**{**self.state(), "training_rows": training_rows})
 
     def state(self) -> dict[str, Any]:
         """Kernel, centres and factors, and where the embedding has its origin."""
@@ -116,13 +122,13 @@ class KernelAtoms(Dictionary):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> KernelAtoms:
         """Return the atoms that `state` describes."""
-        atoms = cls(state["kernel"], state["centers"])
-        return atoms._place(state["factors"], state["origin"], state["training_rows"])
+        return cls(**state)
 
     def take(self, atoms: np.ndarray) -> KernelAtoms:
         """Return the atoms at these centres; the centres are copied."""
-        taken = None if self.training_rows is None else self.training_rows[atoms]
-        return KernelAtoms(self.kernel, self.centers[atoms])._place(self._factors_of(atoms), self._origin, taken)
+        centers, factors = self.centers[atoms], self._factors_of(atoms)
+        rows = None if self.training_rows is None else self.training_rows[atoms]
+        return KernelAtoms(self.kernel, centers, factors, origin=self._origin, training_rows=rows)
 
     def _factors_of(self, atoms: Any) -> np.ndarray | None:
         return None if self._factors is None else self._factors[atoms]

@@ -24,14 +24,15 @@ class Union(Dictionary):
     of k atoms is evaluated by as many products as it has kernels; `order` says where atom number j stands.
     """
 
-    def __init__(self, *parts: Dictionary):
+    def __init__(self, *parts: Dictionary, order: np.ndarray | None = None, training_rows: np.ndarray | None = None):
         # A union of unions is flat, so that (a + b) + c and a + (b + c) number their atoms alike.
         self.parts: list[Dictionary] = []
         for part in parts:
             self.parts.extend(part.parts if isinstance(part, Union) else [part])
         if any(isinstance(part, Precomputed) for part in self.parts):
             raise ValueError("kernel='precomputed' cannot be part of a union; append its columns to X instead.")
-        self.order: np.ndarray | None = None
+        self.order = order
+        self.training_rows = training_rows
 
     @property
     def is_mercer(self) -> bool:
@@ -73,15 +74,16 @@ class Union(Dictionary):
 
     def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Union:
         """Resolve every part."""
-        union = Union(*(part.resolve(X, gamma, weights) for part in self.parts))
-        union.training_rows = np.concatenate([_training_rows(part) for part in union.parts])
-        return union
+        parts = [part.resolve(X, gamma, weights) for part in self.parts]
+        return Union(*parts, training_rows=np.concatenate([_training_rows(part) for part in parts]))
 
     def with_parts(self, parts: Iterable[Dictionary]) -> Union:
         """Return the union of other parts with as many atoms each, in the order of this one."""
-        union = Union(*parts)
-        union.order, union.training_rows = self.order, self.training_rows
-        return union
+        return Union(*parts, order=self.order, training_rows=self.training_rows)
+
+    def with_training_rows(self, training_rows: np.ndarray | None) -> Union:
+        """Return the same parts, whose atoms are centred at other rows."""
+        return Union(*self.parts, order=self.order, training_rows=training_rows)
 
     def rows(self, X: Matrix) -> list[Any]:
         """Rows in the form of each part."""
@@ -92,11 +94,10 @@ class Union(Dictionary):
         nothing = np.zeros(0, dtype=np.intp)
         # Even a union of nothing keeps a part, which knows the rows and the width of its centres.
         pieces = list(self._by_part(atoms)) or [(0, self.parts[0], nothing, nothing)]
-        taken = Union(*(part.take(numbers) for _, part, _, numbers in pieces))
-        taken.order = np.empty(len(atoms), dtype=np.intp)
-        taken.order[np.concatenate([mine for _, _, mine, _ in pieces])] = np.arange(len(atoms))
-        taken.training_rows = _training_rows(self)[atoms]
-        return taken
+        order = np.empty(len(atoms), dtype=np.intp)
+        order[np.concatenate([mine for _, _, mine, _ in pieces])] = np.arange(len(atoms))
+        parts = (part.take(numbers) for _, part, _, numbers in pieces)
+        return Union(*parts, order=order, training_rows=_training_rows(self)[atoms])
 
     def state(self) -> dict[str, Any]:
         """The parts, and the order of their atoms."""
@@ -105,9 +106,7 @@ class Union(Dictionary):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Union:
         """Return the union that `state` describes."""
-        made = cls(*state["parts"])
-        made.order, made.training_rows = state["order"], state["training_rows"]
-        return made
+        return cls(*state["parts"], order=state["order"], training_rows=state["training_rows"])
 
     def repeated(self) -> np.ndarray:
         """Which atoms repeat an earlier one of their part."""

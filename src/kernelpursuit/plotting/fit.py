@@ -105,27 +105,30 @@ class FitDisplay:
         rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
         n_features = rows.shape[1]
         drawable = n_features <= 2 and not kernel_model(estimator).model_.is_precomputed
+        axes, values, std, centers, center_values = [], None, None, None, None
+        if drawable:
+            model = kernel_model(estimator)
+            n_points = CURVE_POINTS if n_features == 1 else SURFACE_POINTS
+            axes = [np.linspace(low, high, n_points) for low, high in zip(rows.min(axis=0), rows.max(axis=0))]
+            grid = np.stack(np.meshgrid(*axes), axis=-1)
+            points = grid.reshape(-1, n_features)
+            values = pick(predict(points)).reshape(grid.shape[:-1])
+            if model.path_.models.factor(model.model_.n_steps) is not None:
+                std = pick(predict(points, return_std=True)[1]).reshape(grid.shape[:-1])
+            centers = in_input_space(estimator, model.centers_)
+            if centers is not None and len(centers):
+                center_values = pick(predict(centers))
         display = cls(
             X=rows,
             y=pick(y),
             prediction=pick(estimator.predict(X)),
-            axes=[],
-            values=None,
-            std=None,
-            centers=in_input_space(estimator, kernel_model(estimator).centers_) if drawable else None,
-            center_values=None,
+            axes=axes,
+            values=values,
+            std=std,
+            centers=centers,
+            center_values=center_values,
             names=feature_names(X, n_features),
         )
-        if drawable:
-            n_points = CURVE_POINTS if n_features == 1 else SURFACE_POINTS
-            display.axes = [np.linspace(low, high, n_points) for low, high in zip(rows.min(axis=0), rows.max(axis=0))]
-            grid = np.stack(np.meshgrid(*display.axes), axis=-1)
-            points, model = grid.reshape(-1, n_features), kernel_model(estimator)
-            display.values = pick(predict(points)).reshape(grid.shape[:-1])
-            if model.path_.models.factor(model.model_.n_steps) is not None:
-                display.std = pick(predict(points, return_std=True)[1]).reshape(grid.shape[:-1])
-            if display.centers is not None and len(display.centers):
-                display.center_values = pick(predict(display.centers))
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:

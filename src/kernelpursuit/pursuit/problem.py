@@ -144,7 +144,7 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
         place = np.full(n_rows, -1)
         place[kept] = np.arange(len(kept))
         centred_at = searched.training_rows
-        searched.training_rows = np.where(centred_at < 0, -1, place[centred_at])
+        searched = searched.with_training_rows(np.where(centred_at < 0, -1, place[centred_at]))
     all_kept = len(kept) == n_rows
     y_kept = y if all_kept else y[kept]
     weights = None if sample_weight is None else used[kept]
