@@ -1,4 +1,4 @@
-"""Numbers of atoms as the bounds take and answer them: one, or an array."""
+"""Numbers of atoms as arguments of the bounds: one, or an array."""
 
 from __future__ import annotations
 

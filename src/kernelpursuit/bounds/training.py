@@ -19,7 +19,7 @@ from kernelpursuit.pursuit import check_weights, resolve_threads
 # Scratch for the values of the picked atoms on a tile of rows.
 TILE_BYTES = 32 * 2**20
 
-# Rounding of a sum of products is put at this many units in the last place of the sum of their sizes.
+# The rounding error of a sum of products is bounded by this many units in the last place of the sum of their sizes.
 ULPS = 16 * float(np.finfo(np.float64).eps)
 
 
@@ -27,8 +27,8 @@ ULPS = 16 * float(np.finfo(np.float64).eps)
 class Problem:
     """Kernel ridge regression in the units of Zhang eq. 11, for weighted rows and several targets at once.
 
-    `s` are the sample weights, `n` their sum. The dual (Zhang eq. 12) is written in his dual variable
-    over `sqrt(s)`, called beta, so that rows of weight zero need no care and its maximum solves `B beta = b`:
+    `s` are the sample weights, `n` their sum. The dual (Zhang eq. 12) is written in beta, his dual variable divided by
+    `sqrt(s)`. Rows of weight zero then need no special case, and the maximum solves `B beta = b`:
 
         Q(beta) = alpha sum_targets (b' beta - 1/2 beta' B beta)
         b = sqrt(s) y,    B = sqrt(s) K sqrt(s) + n alpha I
@@ -58,7 +58,7 @@ class Problem:
         return self.root * product.T + self.n * self.alpha * beta
 
     def dual_value(self, beta: np.ndarray, product: np.ndarray) -> tuple[float, float]:
-        """`Q(beta)` from `product = B beta`, and what rounding may have done to it."""
+        """`Q(beta)` from `product = B beta`, and a bound on its rounding error."""
         value = self.alpha * float(np.sum(self.b * beta - 0.5 * beta * product))
         sizes = np.abs(self.b * beta).sum() + self.n * self.alpha * np.square(beta).sum()
         sizes += np.square(self.largest_norm * np.abs(self.root * beta).sum(axis=0)).sum()
@@ -82,17 +82,17 @@ class Problem:
             yield tile, picked.block(picked.rows(self.X[tile]), numbers, n_threads=self.n_threads)
 
     def risks(self, models: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-        """`R` of models given as (centres, weights (n_centers, n_targets)), and what rounding may have done to it.
+        """`R` of models given as (centres, coefficients (n_centers, n_targets)), and bounds on the rounding errors.
 
-        The norm `w' K w` of near-collinear atoms is a small difference of large terms; where the weights are so large
-        that it is lost, the second array says so.
+        The norm `w' K w` of near-collinear atoms is a small difference of large terms. The bound is large where
+        cancellation loses it.
         """
         centers = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(c for c, _ in models)]))
         n_targets = self.y.shape[1]
         stacked = np.zeros((len(centers), len(models), n_targets))
         for m, (own, weights) in enumerate(models):
             stacked[np.searchsorted(centers, own), m] = weights
-        risk, doubt = np.empty(len(models)), np.empty(len(models))
+        risk, rounding = np.empty(len(models)), np.empty(len(models))
         gram = self.atoms.gram(centers, centers, self.n_threads) if len(centers) else np.zeros((0, 0))
         step = max(1, TILE_BYTES // (8 * len(self.y) * n_targets))
         for start in range(0, len(models), step):
@@ -103,17 +103,17 @@ class Problem:
             norms = np.einsum("imt,imt->m", part, np.einsum("ij,jmt->imt", gram, part, optimize=True))
             sizes = np.einsum("imt,imt->m", np.abs(part), np.einsum("ij,jmt->imt", np.abs(gram), np.abs(part)))
             risk[start : start + step] = errors / (2 * self.n) + self.alpha / 2 * norms
-            doubt[start : start + step] = ULPS * (errors / self.n + self.alpha * sizes)
-        return risk, doubt
+            rounding[start : start + step] = ULPS * (errors / self.n + self.alpha * sizes)
+        return risk, rounding
 
 
 def fitted_with(model: Any, parameter: str) -> Any:
-    """The parameter as the fit had it; it may have been set to something else since."""
+    """The value that a parameter had in the fit; `set_params` may have changed it since."""
     return model._state.given[parameter]
 
 
 def check_problem(model: Any, X: Matrix, y: Any, sample_weight: Any) -> Problem:
-    """Return the problem that `model` was fitted to, or refuse in one sentence what the theory does not cover."""
+    """Return the problem that `model` was fitted to; raise an error for models that the theory does not cover."""
     if not hasattr(model, "path_"):
         raise NotFittedError("model is not fitted; call its fit(X, y) first.")
     penalty, alpha = model.penalty_, model.alpha_
@@ -169,7 +169,7 @@ def _check_arrays(model: Any, X: Matrix, y: Any) -> tuple[Any, np.ndarray]:
 
 
 def _check_centers(model: Any, X: Matrix) -> None:
-    """Refuse rows that the centres are not among: the cheap sign of another X than that of the fit."""
+    """Raise an error where the centres are not among the rows: X is then not that of the fit."""
     numbers, centers = model.center_indices_, model.centers_
     inside = not len(numbers) or numbers.max() < X.shape[0]
     # The atoms of a precomputed matrix have no centres to compare.

@@ -1,4 +1,4 @@
-"""Zhang's theorems as functions of numbers: what k greedy steps of a sparse Gaussian process reach."""
+"""Zhang's bounds on the gap of a sparse Gaussian process after k greedy steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from kernelpursuit._validate import check_number
 from kernelpursuit.bounds.steps import check_steps, in_shape
 
-# Halvings of the bracket for gamma in Theorem 6.1; every gamma gives a valid bound, so this only decides how good.
+# Bisection steps for gamma in Theorem 6.1. Every gamma gives a valid bound, so this decides only how tight it is.
 BISECTIONS = 60
 
 
@@ -29,7 +29,7 @@ def zhang_theorem_5_1(
     gap_at_zero : float
         `R(0) - min R`.
     exact_risk : float
-        `min R`. The bound grows with this and with `gap_at_zero`, so upper bounds of either will do.
+        `min R`. The bound grows with this and with `gap_at_zero`, so upper bounds of either are valid.
     largest_norm : float
         `M = max_i sqrt(k(x_i, x_i))`.
     alpha : float
@@ -38,7 +38,7 @@ def zhang_theorem_5_1(
     Returns
     -------
     float or array
-        The bound, in step with `k`.
+        The bound, of the shape of `k`.
 
     Notes
     -----
@@ -79,7 +79,7 @@ def zhang_corollary_5_1(k: Any, risk_at_zero: float, largest_norm: float, alpha:
     Returns
     -------
     float or array
-        The bound, in step with `k`.
+        The bound, of the shape of `k`.
 
     Examples
     --------
@@ -114,14 +114,14 @@ def zhang_theorem_6_1(
     n_reference : int
         Number N of its atoms.
     rho : float
-        How far the reference atoms are from orthogonal, see `rho`; may be infinite.
+        Zhang's rho of the reference atoms, see `rho`; may be infinite.
     gamma : float, optional
         The free parameter; by default, the best for each k, by bisection.
 
     Returns
     -------
     float or array
-        The bound, in step with `k`; never above `gap_at_zero`.
+        The bound, of the shape of `k`; never above `gap_at_zero`.
 
     Notes
     -----
