@@ -7,6 +7,7 @@ is a subclass of `Penalty` with P, and says what it needs of the atoms and which
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
@@ -90,10 +91,11 @@ class Penalty(ByName, ABC):
         return None
 
     def __repr__(self) -> str:
-        """Show the parameters that are not the default."""
-        if not is_dataclass(self):
-            return f"{type(self).__name__}()"
-        shown = [(one.name, repr(getattr(self, one.name)), repr(one.default)) for one in fields(self) if one.repr]
+        """Show the parameters of `__init__` that are kept under their names and are not the default."""
+        # A method may have the name of a parameter: attributes of the object alone are looked at.
+        kept = {one.name for one in fields(self) if one.repr} if is_dataclass(self) else set(vars(self))
+        taken = inspect.signature(type(self).__init__).parameters.values()
+        shown = [(one.name, repr(getattr(self, one.name)), repr(one.default)) for one in taken if one.name in kept]
         changed = [f"{name}={value}" for name, value, default in shown if value != default]
         return f"{type(self).__name__}({', '.join(changed)})"
 

@@ -95,6 +95,12 @@ class Kernel(ByName, ABC):
             return Sum((self, other))
         return _refuse_unless_dictionary(self, "+", other)
 
+    def __radd__(self, other: Any) -> Kernel:
+        """Return the kernel itself for 0, with which the builtin `sum` begins."""
+        if isinstance(other, numbers.Real) and other == 0:
+            return self
+        return _refuse_unless_dictionary(self, "+", other)
+
     def __mul__(self, other: Any) -> Kernel:
         """Return the product with another kernel, or with a positive number."""
         from kernelpursuit.kernels.composed import Product, Scaled
