@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -173,17 +173,17 @@ class OLS(Penalty):
 BY_NAME: dict[str, type[Penalty]] = {"ridge": Ridge, "rkhs": RKHS, "nugget": Nugget, "ols": OLS}
 
 
-def check_penalty(penalty: Any, *others: str) -> Any:
+def check_penalty(penalty: object, *others: str) -> str | Penalty | None:
     """Return `penalty` if it is a penalty, the name of one, None, or one of the other words that the caller takes."""
     if penalty is None or isinstance(penalty, Penalty):
         return penalty
     return check_option("penalty", penalty, (*others, *BY_NAME), "None")
 
 
-def as_penalty(penalty: Any) -> Penalty | None:
+def as_penalty(penalty: object) -> Penalty | None:
     """Return the penalty for a name, a penalty or None."""
-    penalty = check_penalty(penalty)
-    return penalty if penalty is None or isinstance(penalty, Penalty) else BY_NAME[penalty]()
+    known = check_penalty(penalty)
+    return BY_NAME[known]() if isinstance(known, str) else known
 
 
 __all__ = ["BY_NAME", "OLS", "RKHS", "Atoms", "Nugget", "Penalty", "Ridge", "as_penalty", "check_penalty"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.bounds.training import Problem, check_problem, model_weights
+from kernelpursuit.estimators import KernelPursuitRegressor
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,14 @@ class Certificate:
     distance: float
 
 
-def certificate(model: Any, X: Matrix, y: Any, *, sample_weight: Any = None, n_iterations: int = 0) -> Certificate:
+def certificate(
+    model: KernelPursuitRegressor,
+    X: Matrix,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    n_iterations: int = 0,
+) -> Certificate:
     """Bound the gap of a fitted model by the duality gap `R(f) - Q(d)`.
 
     Every dual point d has `Q(d) <= min R` (Zhang eq. 12 and Proposition 3.1), so this is a bound for any model, however
@@ -127,7 +136,11 @@ def best_dual(problem: Problem, centers: np.ndarray, weights: np.ndarray, n_iter
 
 
 def _conjugate_gradients(
-    problem: Problem, beta: np.ndarray, residual: np.ndarray, precondition: Any, n_iterations: int
+    problem: Problem,
+    beta: np.ndarray,
+    residual: np.ndarray,
+    precondition: Callable[[np.ndarray], np.ndarray],
+    n_iterations: int,
 ) -> np.ndarray:
     """Conjugate gradient steps from `beta` towards the solution of `B beta = b`, each target alone; Q never falls."""
     direction = preconditioned = precondition(residual)
@@ -145,7 +158,7 @@ def _conjugate_gradients(
     return beta
 
 
-def _preconditioner(problem: Problem, centers: np.ndarray) -> Any:
+def _preconditioner(problem: Problem, centers: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return `v -> P^{-1} v`, up to a factor, for `P = C M^{-1} C' + n alpha I`: B with K made of the model's atoms.
 
     C holds the atoms' values on the rows times the root of the weights and M their Gram matrix; by Woodbury,

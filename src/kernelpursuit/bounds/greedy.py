@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.bounds.steps import check_steps, in_shape
@@ -54,7 +54,7 @@ def natarajan_theorem_1(opt: int, inverse_norm: float, target_norm: float, toler
 
 
 def xu_rate(
-    k: Any, n: int, l1_norm: float, sup_norm: float, approximation: float, delta: float = 0.05
+    k: ArrayLike, n: int, l1_norm: float, sup_norm: float, approximation: float, delta: float = 0.05
 ) -> float | np.ndarray:
     """Return the rate at which the prediction error of orthogonal greedy regression falls, up to a constant.
 
@@ -102,7 +102,7 @@ def xu_rate(
     return in_shape(approximation + math.log(2 / delta) * rate, k)
 
 
-def orthogonal_greedy_rate(k: Any, reference_cost: float, l1_norm: float) -> float | np.ndarray:
+def orthogonal_greedy_rate(k: ArrayLike, reference_cost: float, l1_norm: float) -> float | np.ndarray:
     """Bound the cost of k greedy steps with full refits by that of any other function of the dictionary.
 
     `cost_k <= cost(h) + 4 ||h||_1² / k` (Barron, Cohen, Dahmen and DeVore 2008, Theorem 2.3), the statement about
@@ -140,7 +140,7 @@ def orthogonal_greedy_rate(k: Any, reference_cost: float, l1_norm: float) -> flo
     return in_shape(reference_cost + 4 * check_number("l1_norm", l1_norm, low=0) ** 2 / k, k)
 
 
-def orthogonal_greedy_gap(k: Any, gap_at_zero: float, l1_norm: float) -> float | np.ndarray:
+def orthogonal_greedy_gap(k: ArrayLike, gap_at_zero: float, l1_norm: float) -> float | np.ndarray:
     """Bound the gap of k greedy steps with full refits by the coefficients of the exact solution.
 
     `gap_k <= 1 / (1 / gap_0 + 2 k / A²)` with `A = sum_i |alpha_i| ||x_i||_G` over the exact weights and

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import as_floats, check_finite
 
 
-def rho(inner: Any, reference: Any) -> float:
+def rho(inner: ArrayLike, reference: ArrayLike) -> float:
     """Return Zhang's rho of reference atoms (Definition 6.1), or infinity where rounding errors exceed it.
 
     `rho = sup sum_i c_i² ||x_i||² / ||sum_i c_i x_i + v||²` over the weights c of the reference atoms and all v in the
@@ -68,7 +67,7 @@ def rho(inner: Any, reference: Any) -> float:
     return float(max(1.0, 1 / (least * (1 - rounding / values[0]))))
 
 
-def check_reference(reference: Any, n_atoms: int) -> np.ndarray:
+def check_reference(reference: ArrayLike, n_atoms: int) -> np.ndarray:
     """Return the numbers of the reference atoms, each once."""
     numbers = np.asarray(reference)
     usable = numbers.ndim == 1 and len(numbers) and numbers.dtype.kind in "iu"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_flag, check_number, check_option
@@ -15,6 +16,7 @@ from kernelpursuit.bounds.greedy import orthogonal_greedy_gap
 from kernelpursuit.bounds.orthogonality import check_reference, rho
 from kernelpursuit.bounds.training import Problem, check_problem, fitted_with, model_weights
 from kernelpursuit.bounds.zhang import zhang_corollary_5_1, zhang_theorem_5_1, zhang_theorem_6_1
+from kernelpursuit.estimators import KernelPursuitRegressor
 from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
 from kernelpursuit.updates import Orthogonal, Rescale, as_update
 
@@ -97,13 +99,13 @@ class GapReport:
 
 
 def gap_report(
-    model: Any,
+    model: KernelPursuitRegressor,
     X: Matrix,
-    y: Any,
+    y: ArrayLike,
     *,
-    sample_weight: Any = None,
-    exact: Any = "auto",
-    reference: Any = None,
+    sample_weight: ArrayLike | None = None,
+    exact: bool | str = "auto",
+    reference: ArrayLike | None = None,
     n_iterations: int = 0,
 ) -> GapReport:
     """Compare every model on a path with the exact Gaussian process, and its gap with the bounds of theorems.
@@ -230,7 +232,7 @@ class _Exact:
         return rho(inner, reference), max(0.0, float(risk - self.risk)) + float(rounding)
 
 
-def _guarantee(model: Any, problem: Problem) -> str:
+def _guarantee(model: KernelPursuitRegressor, problem: Problem) -> str:
     """Whether Theorem 5.1 covers the model's settings: "every run", "on average", or "none" and why."""
     n_rows = len(problem.y)
     update, selection = as_update(fitted_with(model, "update")), fitted_with(model, "selection")

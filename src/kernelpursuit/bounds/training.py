@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.estimators import KernelPursuitRegressor
 from kernelpursuit.penalties import RKHS, as_penalty
 from kernelpursuit.pursuit import check_weights, resolve_threads
 
@@ -73,7 +75,7 @@ class Problem:
             out[tile] = block.T @ weights
         return out
 
-    def blocks_of(self, picked: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks_of(self, picked: Dictionary) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield tiles of training rows and the values there of all atoms of a dictionary, (n_atoms, n_rows)."""
         numbers = np.arange(picked.n_atoms)
         step = max(1, TILE_BYTES // (8 * len(numbers)))
@@ -107,12 +109,13 @@ class Problem:
         return risk, rounding
 
 
-def fitted_with(model: Any, parameter: str) -> Any:
+def fitted_with(model: KernelPursuitRegressor, parameter: str) -> Any:
     """The value that a parameter had in the fit; `set_params` may have changed it since."""
+    assert model._state is not None
     return model._state.given[parameter]
 
 
-def check_problem(model: Any, X: Matrix, y: Any, sample_weight: Any) -> Problem:
+def check_problem(model: KernelPursuitRegressor, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None) -> Problem:
     """Return the problem that `model` was fitted to; raise an error for models that the theory does not cover."""
     if not hasattr(model, "path_"):
         raise NotFittedError("model is not fitted; call its fit(X, y) first.")
@@ -131,6 +134,7 @@ def check_problem(model: Any, X: Matrix, y: Any, sample_weight: Any) -> Problem:
         raise ValueError("truncate is not covered by the bounds, which are for the sum of kernels; fit without it.")
     X, y = _check_arrays(model, X, y)
     s = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
+    assert model._state is not None
     kernel, loop = fitted_with(model, "kernel"), model._state.resolved.loop
     atoms = loop.dictionary.resolve(X, loop.gamma, None if sample_weight is None else s)
     if not atoms.is_mercer:
@@ -144,12 +148,12 @@ def check_problem(model: Any, X: Matrix, y: Any, sample_weight: Any) -> Problem:
     return Problem(atoms, X, y, s=s, alpha=float(alpha), n_threads=resolve_threads(model.n_jobs))
 
 
-def model_weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
+def model_weights(model: KernelPursuitRegressor) -> tuple[np.ndarray, np.ndarray]:
     """Centres and weights (n_centers, n_targets) of a fitted model."""
     return model.center_indices_, np.atleast_2d(model.coef_).T
 
 
-def _check_arrays(model: Any, X: Matrix, y: Any) -> tuple[Any, np.ndarray]:
+def _check_arrays(model: KernelPursuitRegressor, X: Matrix, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
     if sp.issparse(X):
         X = sp.csr_array(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
     else:
@@ -168,7 +172,7 @@ def _check_arrays(model: Any, X: Matrix, y: Any) -> tuple[Any, np.ndarray]:
     return X, y
 
 
-def _check_centers(model: Any, X: Matrix) -> None:
+def _check_centers(model: KernelPursuitRegressor, X: Matrix) -> None:
     """Raise an error where the centres are not among the rows: X is then not that of the fit."""
     numbers, centers = model.center_indices_, model.centers_
     inside = not len(numbers) or numbers.max() < X.shape[0]
@@ -178,5 +182,5 @@ def _check_centers(model: Any, X: Matrix) -> None:
     raise ValueError("X does not hold the model's centres at center_indices_; give the rows that it was fitted on.")
 
 
-def _dense(array: Any) -> np.ndarray:
+def _dense(array: Matrix) -> np.ndarray:
     return array.toarray() if sp.issparse(array) else np.asarray(array)

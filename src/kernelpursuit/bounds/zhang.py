@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.bounds.steps import check_steps, in_shape
@@ -14,7 +13,7 @@ BISECTIONS = 60
 
 
 def zhang_theorem_5_1(
-    k: Any, gap_at_zero: float, exact_risk: float, largest_norm: float, alpha: float
+    k: ArrayLike, gap_at_zero: float, exact_risk: float, largest_norm: float, alpha: float
 ) -> float | np.ndarray:
     """Bound the gap of k greedy steps by Zhang's Theorem 5.1.
 
@@ -62,7 +61,7 @@ def zhang_theorem_5_1(
     return in_shape(gap / (1 + gap * rate * k), k)
 
 
-def zhang_corollary_5_1(k: Any, risk_at_zero: float, largest_norm: float, alpha: float) -> float | np.ndarray:
+def zhang_corollary_5_1(k: ArrayLike, risk_at_zero: float, largest_norm: float, alpha: float) -> float | np.ndarray:
     """Bound the gap of k greedy steps by Zhang's Corollary 5.1, from the data alone.
 
     `gap_k <= R(0) (M² + alpha)² / (alpha² k + (M² + alpha)²)`; weaker than Theorem 5.1, which needs the exact risk.
@@ -95,7 +94,7 @@ def zhang_corollary_5_1(k: Any, risk_at_zero: float, largest_norm: float, alpha:
 
 
 def zhang_theorem_6_1(
-    k: Any, gap_at_zero: float, reference_gap: float, n_reference: int, rho: float, gamma: float | None = None
+    k: ArrayLike, gap_at_zero: float, reference_gap: float, n_reference: int, rho: float, gamma: float | None = None
 ) -> float | np.ndarray:
     """Bound the gap of k greedy steps with full refits by Zhang's Theorem 6.1.
 
@@ -142,7 +141,7 @@ def zhang_theorem_6_1(
     if rho != np.inf:
         check_number("rho", rho, low=1)
 
-    def at(g: Any) -> tuple[np.ndarray, np.ndarray]:
+    def at(g: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         shrink = (g / (2 + g)) ** 2 / (n_reference * rho)
         return (1 + g) ** 2 * reference, (1 - shrink) ** k * gap
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, Rows, State
+
+if TYPE_CHECKING:
+    from kernelpursuit.dictionary.union import DictionaryLike
 
 # Scratch for tiles of a dictionary that only knows how to evaluate blocks.
 TILE_BYTES = 32 * 2**20
@@ -48,21 +51,21 @@ class Dictionary(ABC):
         """Number of atoms that it will have once it is resolved on rows `X`."""
         return self.n_atoms
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Dictionary:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> Dictionary:
         """Return this dictionary with everything filled in that the training rows `X` decide."""
         return self
 
-    def rows(self, X: Matrix) -> Any:
+    def rows(self, X: Matrix) -> Rows:
         """Return `X` in the form that this dictionary evaluates; made once, used for many blocks."""
         return X
 
     @abstractmethod
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
 
-    def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+    def fill(self, rows: Rows, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values of the given atoms into `out`, in its float type."""
         for tile in tiles(len(atoms), out.shape[1] * out.dtype.itemsize):
             out[tile] = self.block(rows, atoms[tile], out.dtype, n_threads)
@@ -94,12 +97,12 @@ class Dictionary(ABC):
         """Return this dictionary without what it keeps of the training data beside its atoms."""
         return self
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """What this dictionary is made of, by name: arrays, numbers, kernels and dictionaries, for `from_state`."""
         raise ValueError(f"{self!r} is made of functions, which cannot be written down as arrays.")
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Dictionary:
+    def from_state(cls, state: State) -> Dictionary:
         """Return the dictionary that `state` describes."""
         raise ValueError(f"{cls.__name__} cannot be made from arrays.")
 
@@ -126,7 +129,7 @@ class Dictionary(ABC):
 
     def rmatvec(
         self,
-        rows: Any,
+        rows: Rows,
         V: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -141,7 +144,7 @@ class Dictionary(ABC):
 
     def sqnorms(
         self,
-        rows: Any,
+        rows: Rows,
         weights: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -155,7 +158,7 @@ class Dictionary(ABC):
         return out
 
     def examine(
-        self, rows: Any, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
+        self, rows: Rows, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """What `rmatvec` and `sqnorms` give in float64, from one evaluation of the atoms; no weights are ones."""
         products, squares = np.empty((V.shape[0], len(atoms))), np.empty(len(atoms))
@@ -166,18 +169,18 @@ class Dictionary(ABC):
                 squares[tile] = np.einsum("ij,ij,j->i", values, values, weights)
         return products, squares
 
-    def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+    def matvec(self, rows: Rows, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` for every column of `coef`: shape (n_rows, n_targets)."""
         values = self.block(rows, np.arange(self.n_atoms), np.float64, n_threads)
         return values.T @ coef
 
-    def __add__(self, other: Any) -> Dictionary:
+    def __add__(self, other: DictionaryLike) -> Dictionary:
         """Return the union: the atoms of this dictionary, then those of the other."""
         from kernelpursuit.dictionary.union import Union, as_dictionary
 
         return Union(self, as_dictionary(other))
 
-    def __radd__(self, other: Any) -> Dictionary:
+    def __radd__(self, other: DictionaryLike) -> Dictionary:
         """Return the union with a kernel or function on the left."""
         from kernelpursuit.dictionary.union import Union, as_dictionary
 

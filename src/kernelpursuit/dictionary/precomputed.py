@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, Rows, State
 from kernelpursuit.dictionary.base import Dictionary
 
 # Up to this size, positive semidefiniteness is decided by a factorisation; above, by necessary conditions.
@@ -55,7 +53,7 @@ class Precomputed(Dictionary):
         """Number of columns."""
         return X.shape[1]
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Precomputed:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> Precomputed:
         """Take the columns of `X` as atoms."""
         n = X.shape[1]
         rows = np.arange(n) if X.shape[0] == n else np.full(n, -1)
@@ -94,7 +92,7 @@ class Precomputed(Dictionary):
         """Return the columns' numbers without the matrix."""
         return Precomputed(**self.state())
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """The columns' numbers; not the matrix."""
         return {
             "is_mercer": self._said_mercer,
@@ -104,12 +102,12 @@ class Precomputed(Dictionary):
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Precomputed:
+    def from_state(cls, state: State) -> Precomputed:
         """Return the columns that `state` describes."""
         return cls(**state)
 
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values read from `rows`, which hold all columns, or just those of this dictionary, in its order."""
         assert self.columns is not None
@@ -137,12 +135,12 @@ class Precomputed(Dictionary):
         """Show the number of columns."""
         return "Precomputed()" if self.columns is None else f"Precomputed({len(self.columns)} columns)"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> State:
         """A model keeps column numbers, not the training matrix."""
         return {**self.__dict__, "_matrix": None}
 
 
-def _is_gram(matrix: Any) -> bool:
+def _is_gram(matrix: Matrix) -> bool:
     """Whether `matrix` is symmetric and, as far as is affordable to see, positive semidefinite."""
     if matrix is None or matrix.shape[0] != matrix.shape[1]:
         return False

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.linalg import qr
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, Rows, State
 from kernelpursuit.dictionary.base import Dictionary
 
 # A feature whose standard deviation is below this fraction of its largest value is constant but for rounding: that is
@@ -63,7 +61,7 @@ class LinearTrend(Dictionary):
             raise ValueError("LinearTrend() has no atoms before it has seen rows.")
         return len(self.features)
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> LinearTrend:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> LinearTrend:
         """Fill in means and standard deviations of the rows."""
         if self.spread is not None:
             return self
@@ -91,7 +89,7 @@ class LinearTrend(Dictionary):
         nowhere = np.full(len(atoms), -1)
         return LinearTrend(self.center, self.spread, features=self.features[atoms], training_rows=nowhere)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Centre and spread of the features, and which of them are in."""
         return {
             "center": self.center,
@@ -101,12 +99,12 @@ class LinearTrend(Dictionary):
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> LinearTrend:
+    def from_state(cls, state: State) -> LinearTrend:
         """Return the line that `state` describes."""
         return cls(**state)
 
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Standardised features."""
         assert self.features is not None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 
@@ -14,7 +13,7 @@ from kernelpursuit._types import Matrix
 CONSTANT_TO_ROUNDING = 1e-14
 
 
-def resolve_gamma(gamma: Any, X: Matrix, weights: np.ndarray | None = None) -> Any:
+def resolve_gamma(gamma: ArrayLike, X: Matrix, weights: np.ndarray | None = None) -> float | np.ndarray:
     """Turn `gamma` into a positive float or an array with one value for each feature of `X`."""
     if isinstance(gamma, str):
         if gamma != "scale":

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.model.constants import (
     KNOT_QUANTILES,
@@ -42,7 +42,7 @@ class Columns:
     high: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, sizes: np.ndarray, scales: np.ndarray) -> Columns:
+    def of(cls, X: Matrix, sizes: np.ndarray, scales: np.ndarray) -> Columns:
         """Take features that vary, and of many, those that go with the size of errors most.
 
         Of very many, only those with the largest scales are looked at.
@@ -60,7 +60,7 @@ class Columns:
         taken = X[:, varying]
         return cls(looked_at[varying], center[varying], spread[varying], low=taken.min(axis=0), high=taken.max(axis=0))
 
-    def values(self, X: Any, f: np.ndarray, knots: np.ndarray, v: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    def values(self, X: Matrix, f: np.ndarray, knots: np.ndarray, v: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         """Columns for the predictions f of one target, shape (n_rows, n_columns)."""
         Z = (np.clip(_dense(X[:, self.features]), self.low, self.high) - self.center) / self.spread
         hinges = np.maximum(f[:, None] - knots, 0.0)
@@ -105,7 +105,7 @@ class ErrorScale:
     noise_variance: np.ndarray
 
     def at(
-        self, X: Any, f: np.ndarray, base: np.ndarray, fade: np.ndarray | float, n_threads: int | None
+        self, X: Matrix, f: np.ndarray, base: np.ndarray, fade: np.ndarray | float, n_threads: int | None
     ) -> Uncertainty:
         """What is known of the errors of rows with predictions f, around a base of the same shape.
 
@@ -165,7 +165,7 @@ class Calibration:
     noise_variance  of the model, shape (n_targets,)
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray
     weights: np.ndarray
     n_unseen: int
@@ -270,5 +270,5 @@ def _raised(scores: np.ndarray, n_unseen: int) -> np.ndarray:
     return np.concatenate([unseen, others * np.exp(larger**3 / max(larger**2 + variance, 1e-300))])
 
 
-def _dense(X: Any) -> np.ndarray:
+def _dense(X: Matrix) -> np.ndarray:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)

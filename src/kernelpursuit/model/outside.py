@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.model.constants import FADE_FROM, FADE_TO
 from kernelpursuit.pursuit.criteria.squares import widened_range
 
@@ -45,7 +45,7 @@ class Outside:
     limits: np.ndarray | None = None
 
     @classmethod
-    def of(cls, X: Any, targets: np.ndarray, scales: np.ndarray | None) -> Outside:
+    def of(cls, X: Matrix, targets: np.ndarray, scales: np.ndarray | None) -> Outside:
         """Measure training rows, and their targets less the base, shape (n_rows, n_targets).
 
         Features of scale 0, and those that do not vary, do not count; without scales, all others do.
@@ -55,7 +55,7 @@ class Outside:
         features = np.flatnonzero(counts)
         return cls(features, low[features], high[features], *widened_range(targets))
 
-    def fade(self, X: Any) -> np.ndarray:
+    def fade(self, X: Matrix) -> np.ndarray:
         """How much of the atoms is left for each row: 1 inside the box, 0 far from it."""
         values = X if len(self.features) == X.shape[1] else X[:, self.features]
         values = values.toarray() if sp.issparse(values) else values
@@ -86,7 +86,7 @@ class Outside:
         return values if self.limits is None or not clips else np.clip(values, *self.limits)
 
 
-def _column(extremes: Any) -> np.ndarray:
+def _column(extremes: Matrix) -> np.ndarray:
     """Least or largest values of the columns as a plain array."""
     dense = extremes.toarray() if sp.issparse(extremes) else extremes
     return np.asarray(dense, dtype=np.float64).ravel()

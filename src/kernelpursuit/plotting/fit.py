@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
+from kernelpursuit.model import FittedModel
 from kernelpursuit.plotting.parts import (
     BLUE,
     ORANGE,
@@ -19,6 +21,11 @@ from kernelpursuit.plotting.parts import (
     kernel_model,
     tidy,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from sklearn.base import BaseEstimator
 
 # Points on each axis at which a curve or a surface is computed.
 CURVE_POINTS, SURFACE_POINTS = 500, 120
@@ -62,11 +69,13 @@ class FitDisplay:
     centers: np.ndarray | None
     center_values: np.ndarray | None
     names: list[str]
-    ax_: Any = field(default=None, repr=False)
-    figure_: Any = field(default=None, repr=False)
+    ax_: Axes | None = field(default=None, repr=False)
+    figure_: Figure | SubFigure | None = field(default=None, repr=False)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Matrix, y: Any, *, target: int = 0, ax: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: Matrix, y: ArrayLike, *, target: int = 0, ax: Axes | None = None
+    ) -> Self:
         """Draw a fitted estimator beside data.
 
         Parameters
@@ -98,7 +107,7 @@ class FitDisplay:
         def predict(rows: np.ndarray, **options: Any) -> Any:
             return estimator.predict(frame_like(X, rows), **options)
 
-        def pick(values: Any) -> np.ndarray:
+        def pick(values: ArrayLike) -> np.ndarray:
             values = np.asarray(values, dtype=np.float64)
             return values if values.ndim == 1 else values[:, target]
 
@@ -113,6 +122,7 @@ class FitDisplay:
             grid = np.stack(np.meshgrid(*axes), axis=-1)
             points = grid.reshape(-1, n_features)
             values = pick(predict(points)).reshape(grid.shape[:-1])
+            assert isinstance(model.model_, FittedModel)
             if model.path_.models.factor(model.model_.n_steps) is not None:
                 std = pick(predict(points, return_std=True)[1]).reshape(grid.shape[:-1])
             centers = in_input_space(estimator, model.centers_)
@@ -131,14 +141,15 @@ class FitDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on new axes."""
         self.figure_, self.ax_ = figure_and_axes(ax)
         draw = {1: self._curve, 2: self._surface}.get(len(self.axes), self._scatter)
         draw(self.ax_)
         return self
 
-    def _curve(self, ax: Any) -> None:
+    def _curve(self, ax: Axes) -> None:
+        assert self.values is not None
         x, std = self.axes[0], self.std
         ax.plot(self.X[:, 0], self.y, ".", color="#444444", ms=5, mew=0, alpha=0.6, label="data")
         if std is not None and np.isfinite(std).all():
@@ -146,7 +157,7 @@ class FitDisplay:
             ax.fill_between(x, self.values - 2 * std, self.values + 2 * std, color=BLUE, alpha=0.15, lw=0, label=label)
         ax.plot(x, self.values, color=BLUE, lw=1.8, label="prediction")
         if self.centers is not None and self.center_values is not None:
-            style = {"ms": 7, "mfc": ORANGE, "mec": "white", "mew": 1.0, "ls": "none", "zorder": 5}
+            style: dict[str, Any] = {"ms": 7, "mfc": ORANGE, "mec": "white", "mew": 1.0, "ls": "none", "zorder": 5}
             ax.plot(self.centers[:, 0], self.center_values, "o", label=f"{len(self.centers)} centres", **style)
         ax.set(xlabel=self.names[0], ylabel="target")
         ax.margins(x=0.02)
@@ -161,12 +172,12 @@ class FitDisplay:
             borderaxespad=0.2,
         )
 
-    def _surface(self, ax: Any) -> None:
+    def _surface(self, ax: Axes) -> None:
         filled = ax.contourf(*self.axes, self.values, levels=16, cmap="cividis")
-        self.figure_.colorbar(filled, ax=ax, label="prediction", pad=0.02)
+        ax.figure.colorbar(filled, ax=ax, label="prediction", pad=0.02)
         ax.plot(self.X[:, 0], self.X[:, 1], ".", color="white", ms=2, mew=0, alpha=0.5)
         if self.centers is not None:
-            style = {"ms": 8, "mfc": "none", "mec": "white", "mew": 1.8, "ls": "none", "zorder": 5}
+            style: dict[str, Any] = {"ms": 8, "mfc": "none", "mec": "white", "mew": 1.8, "ls": "none", "zorder": 5}
             ax.plot(self.centers[:, 0], self.centers[:, 1], "o", **style)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         n_centers = 0 if self.centers is None else len(self.centers)
@@ -174,7 +185,7 @@ class FitDisplay:
         # Centres given by the user may lie outside the data; the picture is of the data.
         ax.set(xlim=self.axes[0][[0, -1]], ylim=self.axes[1][[0, -1]])
 
-    def _scatter(self, ax: Any) -> None:
+    def _scatter(self, ax: Axes) -> None:
         low = min(self.y.min(), self.prediction.min())
         high = max(self.y.max(), self.prediction.max())
         error = np.sqrt(np.mean(np.square(self.y - self.prediction)))

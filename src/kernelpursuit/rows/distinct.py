@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,7 +63,7 @@ class Distinct:
         return any(bool((np.asarray(X[self.first[part]]) != one).any()) for part in parts)
 
 
-def distinct_numbers(rows: Any) -> np.ndarray:
+def distinct_numbers(rows: Matrix) -> np.ndarray:
     """Number the rows so that equal ones have the same: 0, 1, ... in an order that is no matter of where they are.
 
     It is that of their numbers, of which rounding to float32 changes little; of sparse rows, and of very many

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kernelpursuit._types import Path
+from kernelpursuit._types import Path, ValidationSet
 from kernelpursuit._validate import check_number
 from kernelpursuit.stopping import CV, HDAIC, PTR, TCR, Either, Loo, OneSE, StoppingRule, as_rule
 
@@ -59,7 +57,7 @@ class SearchRule(StoppingRule):
         """The explanation of `stop`."""
         return self.stop.explain(path)
 
-    def validation_set(self) -> tuple[Any, Any, Any] | None:
+    def validation_set(self) -> ValidationSet | None:
         """The validation rows of `stop`, else those of the criterion."""
         return self.by.validation_set() if self.stop.validation_set() is None else self.stop.validation_set()
 
@@ -78,7 +76,7 @@ class SearchRule(StoppingRule):
         return self.by.validation_fraction() is not None and self.stop.validation_fraction() is None
 
 
-def search_rule(by: Any, stop: Any, cv: Any) -> SearchRule:
+def search_rule(by: str | StoppingRule, stop: str | StoppingRule, cv: int) -> SearchRule:
     """Return the stopping rule for the fits of a search, from its parameters and the estimator's `stop`."""
     stop = as_rule(stop)
     if isinstance(by, str) and by == "stop":

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
 from kernelpursuit._types import Matrix
@@ -20,7 +19,7 @@ FACTOR = 4.0
 MEDIAN_ROWS = 500
 
 
-def check_values(name: str, values: Any, zero: bool = False) -> np.ndarray:
+def check_values(name: str, values: ArrayLike, zero: bool = False) -> np.ndarray:
     """Return the values of a grid: a list of finite numbers above 0, or where `zero` is true, of at least 0."""
     try:
         array = as_floats(name, values).astype(np.float64)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, State, ValidationSet
 from kernelpursuit._validate import ByName, check_option, check_verbose
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size, unshare
@@ -26,7 +28,10 @@ from kernelpursuit.search.criterion import SCORE_AT, SearchRule, search_rule
 from kernelpursuit.search.grid import auto_gammas, check_values
 from kernelpursuit.search.progress import SearchProgress
 from kernelpursuit.search.table import Table
-from kernelpursuit.stopping import Loo
+from kernelpursuit.stopping import Loo, StoppingRule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The attributes that `fit` sets.
 FITTED = (
@@ -35,7 +40,7 @@ FITTED = (
 )
 
 
-def _best_has(name: str) -> Any:
+def _best_has(name: str) -> Callable[[LengthScaleSearch], bool]:
     """A check for `available_if`: whether the estimator has a method."""
 
     def check(search: LengthScaleSearch) -> bool:
@@ -137,17 +142,17 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
     best_index_: int
     best_params_: dict[str, float]
     best_score_: float
-    best_estimator_: Any
+    best_estimator_: BaseKernelPursuit
     by_: str
     shared_distances_: bool
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseKernelPursuit,
         *,
-        gammas: Any = "auto",
-        alphas: Any = None,
-        by: Any = "stop",
+        gammas: ArrayLike = "auto",
+        alphas: ArrayLike | None = None,
+        by: str | StoppingRule = "stop",
         score_at: str = "kept",
         cv: int = 5,
         verbose: bool = False,
@@ -160,7 +165,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.cv = cv
         self.verbose = verbose
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit every combination, and keep the best.
 
         Parameters
@@ -186,7 +191,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
                 delattr(self, name)
         return self
 
-    def _fit(self, X: Matrix, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         base, dictionary = self._check_estimator()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -218,10 +223,10 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
     def _fit_all(
         self,
         base: BaseKernelPursuit,
-        grid: list[tuple[float, Any]],
-        during: dict[str, Any],
+        grid: list[tuple[float, float]],
+        during: State,
         rule: SearchRule,
-        data: tuple[Any, Any, Any],
+        data: ValidationSet,
     ) -> tuple[Table, BaseKernelPursuit]:
         """Fit every combination with the settings `during`; return the results, and the best without those settings."""
         table, progress = Table(grid, self.score_at), SearchProgress(len(grid), check_verbose(self.verbose))
@@ -261,8 +266,8 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         return base, dictionary
 
     def _grid(
-        self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Any, weights: np.ndarray | None
-    ) -> list[tuple[float, Any]]:
+        self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Matrix, weights: np.ndarray | None
+    ) -> list[tuple[float, float]]:
         """All combinations of gamma and alpha; those of one gamma follow each other."""
         if is_word(self.gammas, "auto"):
             gammas = auto_gammas(dictionary, rows, weights)
@@ -273,7 +278,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         alphas = [base.alpha] if self.alphas is None else check_values("alphas", self.alphas, zero=True).tolist()
         return [(gamma, alpha) for gamma in gammas.tolist() for alpha in alphas]
 
-    def _share(self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Any, gammas: list[float]) -> dict[str, Any]:
+    def _share(self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Matrix, gammas: list[float]) -> State:
         """Parameters of the fits that share distances, if memory allows; else none."""
         budget = resolve_budget(base.memory_budget)
         middle = gammas[len(gammas) // 2]
@@ -293,7 +298,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.shared_distances_ = shared is not dictionary
         return {"kernel": shared, "memory_budget": budget - table} if self.shared_distances_ else {}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Return the results as a pandas DataFrame with one row for each combination."""
         check_is_fitted(self)
         try:
@@ -333,7 +338,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_.decision_function(X)
 
     @available_if(_best_has("score"))
-    def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R² of the best model, or for classifiers its accuracy."""
         check_is_fitted(self)
         return self.best_estimator_.score(X, y, sample_weight=sample_weight)

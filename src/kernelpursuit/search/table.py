@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
+from kernelpursuit._types import ValidationSet
+from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.search.criterion import SearchRule, criterion_at
 
 
 class Table:
     """The results of a search; each score is the criterion of a path, read at `score_at`."""
 
-    def __init__(self, grid: list[tuple[float, Any]], score_at: str = "kept"):
+    def __init__(self, grid: list[tuple[float, float]], score_at: str = "kept"):
         self.score_at = score_at
         n, nothing = len(grid), np.full(len(grid), np.nan)
         self.columns: dict[str, np.ndarray] = {
@@ -27,7 +29,7 @@ class Table:
         self.failures: dict[int, Exception] = {}
         self.best = -1
 
-    def add(self, i: int, model: Any, rule: SearchRule, data: tuple[Any, Any, Any]) -> bool:
+    def add(self, i: int, model: BaseKernelPursuit, rule: SearchRule, data: ValidationSet) -> bool:
         """Fit a model and write its row; return whether it is the best so far."""
         started = time.perf_counter()
         X, y, sample_weight = data

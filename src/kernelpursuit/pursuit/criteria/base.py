@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kernelpursuit.pursuit.fits import Fit
+from kernelpursuit.pursuit.path import Entry
 from kernelpursuit.pursuit.problem import Problem
 
 
@@ -49,5 +49,5 @@ class Criterion(ABC):
     """Something to record of a fit after each step."""
 
     @abstractmethod
-    def entry(self, fit: Fit) -> dict[str, Any]:
+    def entry(self, fit: Fit) -> Entry:
         """Columns of the path by name, and what the fit as it is comes to in each, in the targets' own units."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kernelpursuit.pursuit.criteria.base import Criterion, RowFacts
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure, inverse_temperature
 from kernelpursuit.pursuit.nugget import NuggetShare
+from kernelpursuit.pursuit.path import Entry
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_prediction, one_minus_leverage
 
 # Of more scores than this, the inverse temperature is taken anew only when the model has grown by a tenth.
@@ -41,17 +40,17 @@ class LeaveOneOutScores(Criterion):
         self.nugget = nugget
         self._last_found, self._found_for = 1.0, 0  # and how many atoms it was found for
 
-    def entry(self, fit: Fit) -> dict[str, Any]:
+    def entry(self, fit: Fit) -> Entry:
         """What is known of the scores of the fit as it is."""
         measure, y, weights, leverage = self.measure, self.targets, self.rows.weights, fit.leverage
         left = np.ones(1) if leverage is None else one_minus_leverage(leverage, self.rows.observations)
         known = leverage is not None and float(left.min()) > INTERPOLATED
-        hidden: Any = 0.0
+        hidden: float | np.ndarray = 0.0
         if self.nugget is not None:
             hidden = self.nugget.shift() if known else self.nugget.moved()
         scores = loo_prediction(fit.targets, fit.residual, left if known else np.ones(1)) - hidden
         scores /= np.sqrt(fit.engine.weights) * self.rows.scale
-        entry: dict[str, Any] = {}
+        entry: Entry = {}
         if leverage is not None and (measure.loss is not None or self.rows.counts is not None):
             entry.update(self._mean_loss(measure.losses(y, scores) if known else np.full(len(weights), np.inf)))
         if measure.classes and leverage is not None:

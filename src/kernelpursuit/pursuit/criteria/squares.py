@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kernelpursuit import _native
 from kernelpursuit.pursuit.criteria.base import Criterion, RowFacts
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.nugget import NuggetShare
+from kernelpursuit.pursuit.path import Entry
 from kernelpursuit.pursuit.reducers import conformal_quantiles
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_error, one_minus_leverage
 
@@ -25,7 +24,7 @@ class PlainResiduals(Criterion):
         self.rows = rows
         self.nugget = nugget
 
-    def entry(self, fit: Fit) -> dict[str, Any]:
+    def entry(self, fit: Fit) -> Entry:
         """The number of atoms, or the sum of the leverages, and squared residuals of the function that predicts."""
         residual = fit.residual if self.nugget is None else fit.residual + self.nugget.moved()
         return {
@@ -64,7 +63,7 @@ class LeastSquares(Criterion):
         self.calibration = calibration
         self.limits = limits
 
-    def entry(self, fit: Fit) -> dict[str, Any]:
+    def entry(self, fit: Fit) -> Entry:
         """One pass over residuals and leverages, and another where counts or limits ask for more."""
         leverage, engine, square = fit.leverage, fit.engine, self.rows.scale**2
         assert leverage is not None
@@ -103,7 +102,7 @@ class LeastSquares(Criterion):
         spread = share @ np.square(losses / self.rows.weights - loo)
         return float(left.min()), loo, float(spread)
 
-    def _quantiles(self, fit: Fit, leverage: np.ndarray, shift: np.ndarray | None) -> Any:
+    def _quantiles(self, fit: Fit, leverage: np.ndarray, shift: np.ndarray | None) -> float | np.ndarray:
         """Quantiles of the absolute leave-one-out errors of the calibration rows, shape (n_levels, n_targets)."""
         rows = self.calibration
         if rows is None:
