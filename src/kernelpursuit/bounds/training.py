@@ -14,12 +14,11 @@ from sklearn.exceptions import NotFittedError
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.dictionary.base import tiles
 from kernelpursuit.estimators import KernelPursuitRegressor
 from kernelpursuit.penalties import RKHS, as_penalty
 from kernelpursuit.pursuit import check_weights, resolve_threads
-
-# Scratch for the values of the picked atoms on a tile of rows.
-TILE_BYTES = 32 * 2**20
+from kernelpursuit.rows import dense
 
 # The rounding error of a sum of products is bounded by this many units in the last place of the sum of their sizes.
 ULPS = 16 * float(np.finfo(np.float64).eps)
@@ -78,9 +77,7 @@ class Problem:
     def blocks_of(self, picked: Dictionary) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield tiles of training rows and the values there of all atoms of a dictionary, (n_atoms, n_rows)."""
         numbers = np.arange(picked.n_atoms)
-        step = max(1, TILE_BYTES // (8 * len(numbers)))
-        for start in range(0, len(self.y), step):
-            tile = slice(start, start + step)
+        for tile in tiles(len(self.y), 8 * len(numbers)):
             yield tile, picked.block(picked.rows(self.X[tile]), numbers, n_threads=self.n_threads)
 
     def risks(self, models: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -96,16 +93,15 @@ class Problem:
             stacked[np.searchsorted(centers, own), m] = weights
         risk, rounding = np.empty(len(models)), np.empty(len(models))
         gram = self.atoms.gram(centers, centers, self.n_threads) if len(centers) else np.zeros((0, 0))
-        step = max(1, TILE_BYTES // (8 * len(self.y) * n_targets))
-        for start in range(0, len(models), step):
-            part = stacked[:, start : start + step]
+        for tile in tiles(len(models), 8 * len(self.y) * n_targets):
+            part = stacked[:, tile]
             values = self.values_of(centers, part.reshape(len(centers), part.shape[1] * n_targets))
             values = values.reshape(len(self.y), part.shape[1], n_targets)
             errors = np.einsum("i,imt->m", self.s, np.square(values - self.y[:, None]))
             norms = np.einsum("imt,imt->m", part, np.einsum("ij,jmt->imt", gram, part, optimize=True))
             sizes = np.einsum("imt,imt->m", np.abs(part), np.einsum("ij,jmt->imt", np.abs(gram), np.abs(part)))
-            risk[start : start + step] = errors / (2 * self.n) + self.alpha / 2 * norms
-            rounding[start : start + step] = ULPS * (errors / self.n + self.alpha * sizes)
+            risk[tile] = errors / (2 * self.n) + self.alpha / 2 * norms
+            rounding[tile] = ULPS * (errors / self.n + self.alpha * sizes)
         return risk, rounding
 
 
@@ -177,10 +173,6 @@ def _check_centers(model: KernelPursuitRegressor, X: Matrix) -> None:
     numbers, centers = model.center_indices_, model.centers_
     inside = not len(numbers) or numbers.max() < X.shape[0]
     # The atoms of a precomputed matrix have no centres to compare.
-    if inside and (centers is None or not len(numbers) or np.array_equal(_dense(X[numbers]), _dense(centers))):
+    if inside and (centers is None or not len(numbers) or np.array_equal(dense(X[numbers]), dense(centers))):
         return
     raise ValueError("X does not hold the model's centres at center_indices_; give the rows that it was fitted on.")
-
-
-def _dense(array: Matrix) -> np.ndarray:
-    return array.toarray() if sp.issparse(array) else np.asarray(array)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
 from kernelpursuit._types import Matrix, Rows, State
+from kernelpursuit.rows import slices
 
 if TYPE_CHECKING:
     from kernelpursuit.dictionary.union import DictionaryLike
@@ -187,8 +188,6 @@ class Dictionary(ABC):
         return Union(as_dictionary(other), self)
 
 
-def tiles(n_items: int, bytes_per_item: int) -> Iterator[slice]:
-    """Slices over `n_items` whose values take about `TILE_BYTES` each."""
-    step = max(1, TILE_BYTES // max(1, bytes_per_item))
-    for start in range(0, n_items, step):
-        yield slice(start, min(start + step, n_items))
+def tiles(n_items: int, bytes_per_item: int, tile_bytes: int | None = None) -> Iterator[slice]:
+    """Slices over `n_items` whose values take about `tile_bytes` each, by default `TILE_BYTES`."""
+    return slices(n_items, max(1, (tile_bytes or TILE_BYTES) // max(1, bytes_per_item)))

@@ -7,7 +7,6 @@ gamma applies phi to a multiple of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from hashlib import blake2b
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
 from kernelpursuit._types import Matrix, Rows, State
-from kernelpursuit.dictionary.base import Dictionary
+from kernelpursuit.dictionary.base import Dictionary, tiles
 from kernelpursuit.dictionary.kernel_atoms import EmbeddedRows, KernelAtoms
 from kernelpursuit.dictionary.union import Union
 from kernelpursuit.kernels import Kernel
@@ -172,7 +171,7 @@ class DistanceAtoms(KernelAtoms):
             return super().fill(rows, atoms, out, n_threads)
         assert self._table is not None
         places = self._places(atoms)
-        for tile in _pieces(len(atoms), out.shape[1]):
+        for tile in tiles(len(atoms), 8 * out.shape[1], PIECE_BYTES):
             self._table.values(self.kernel, places[tile], known, out=out[tile], n_threads=n_threads)
         return None
 
@@ -190,7 +189,7 @@ class DistanceAtoms(KernelAtoms):
             return super().sqnorms(rows, weights, atoms, dtype, n_threads=n_threads)
         assert self._table is not None
         out, places, plain = np.empty(len(atoms)), self._places(atoms), bool((weights == 1.0).all())
-        for tile in _pieces(len(atoms), len(weights)):
+        for tile in tiles(len(atoms), 8 * len(weights), PIECE_BYTES):
             values = self._table.values(self.kernel, places[tile], known, dtype, n_threads=n_threads)
             if plain:
                 out[tile] = _native.stored_examine(values, np.empty((0, len(weights))), n_threads)[1]
@@ -319,12 +318,6 @@ def _parts(dictionary: Dictionary) -> list[Dictionary]:
 def _table_key(part: KernelAtoms) -> tuple[bool, int]:
     """Parts of the same key have the same distances."""
     return part.kernel.kind == "laplacian", id(part._centers)
-
-
-def _pieces(n_atoms: int, n_rows: int) -> Iterator[slice]:
-    step = max(1, PIECE_BYTES // (8 * max(n_rows, 1)))
-    for start in range(0, n_atoms, step):
-        yield slice(start, min(start + step, n_atoms))
 
 
 def _keys(X: np.ndarray) -> list[bytes]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit._types import Matrix, Rows, State
 from kernelpursuit.dictionary.base import Dictionary
+from kernelpursuit.rows import dense
 
 # Up to this size, positive semidefiniteness is decided by a factorisation; above, by necessary conditions.
 FACTORISE_UP_TO = 2000
@@ -113,17 +113,14 @@ class Precomputed(Dictionary):
         assert self.columns is not None
         only_mine = rows.shape[1] == self.n_atoms != self.n_columns
         columns = np.asarray(atoms) if only_mine else self.columns[atoms]
-        values = rows[:, columns]
-        values = values.toarray() if sp.issparse(values) else values
-        return np.ascontiguousarray(values.T, dtype=dtype)
+        return np.ascontiguousarray(dense(rows[:, columns]).T, dtype=dtype)
 
     def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Entries of the Gram matrix."""
         if not self.is_mercer:
             return super().gram(atoms, others)
         assert self.columns is not None
-        entries = self._matrix[self.columns[atoms]][:, self.columns[others]]
-        return np.asarray(entries.toarray() if sp.issparse(entries) else entries, dtype=np.float64)
+        return dense(self._matrix[self.columns[atoms]][:, self.columns[others]], np.float64)
 
     def own_values(self) -> np.ndarray:
         """The diagonal of a square matrix."""
@@ -144,7 +141,7 @@ def _is_gram(matrix: Matrix) -> bool:
     """Whether `matrix` is symmetric and, as far as is affordable to see, positive semidefinite."""
     if matrix is None or matrix.shape[0] != matrix.shape[1]:
         return False
-    K = np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
+    K = dense(matrix, np.float64)
     diagonal = K.diagonal()
     scale = float(diagonal.max(initial=0.0))
     if (diagonal < 0).any() or not np.allclose(K, K.T, rtol=SYMMETRIC, atol=CANCELLED * scale):

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit._types import Matrix, Rows, State
@@ -15,6 +14,7 @@ from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
 from kernelpursuit.dictionary.precomputed import Precomputed
 from kernelpursuit.kernels import BY_NAME, KernelLike
+from kernelpursuit.rows import dense
 
 
 class Union(Dictionary):
@@ -175,7 +175,7 @@ class Union(Dictionary):
         filled: list[Matrix] = [
             np.full((p.n_atoms, *widths), np.nan) if c is None else c for p, c in zip(self.parts, each)
         ]
-        return self._in_order(np.vstack([c.toarray() if sp.issparse(c) else c for c in filled]))
+        return self._in_order(np.vstack([dense(c) for c in filled]))
 
     def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Inner products in the direct sum of the parts' spaces: atoms of different parts are orthogonal."""

@@ -194,7 +194,8 @@ class FittedModel:
         for scores in self.staged_scores(X):
             errors.append(self.measure.losses(y / unit, scores.T / unit) @ weights)
             wrong.append(self.measure.wrong(y, scores.T) @ weights)
-        return self.path.with_validation(np.array(errors), np.array(wrong) if self.measure.classes else None)
+        validation_error = np.array(wrong) if self.measure.classes else None
+        return replace(self.path, validation=np.array(errors), validation_error=validation_error)
 
     # -- Scores ----------------------------------------------------------------------------------------------------
 

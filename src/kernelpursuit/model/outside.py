@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.model.constants import FADE_FROM, FADE_TO
 from kernelpursuit.pursuit.criteria.squares import widened_range
+from kernelpursuit.rows import dense
 
 #: Values of the parameter `outside`.
 OPTIONS = ("auto", "return", "free")
@@ -50,15 +50,14 @@ class Outside:
 
         Features of scale 0, and those that do not vary, do not count; without scales, all others do.
         """
-        low, high = _column(X.min(axis=0)), _column(X.max(axis=0))
+        low, high = (dense(extremes, np.float64).ravel() for extremes in (X.min(axis=0), X.max(axis=0)))
         counts = high > low if scales is None else (high > low) & (scales > 0)
         features = np.flatnonzero(counts)
         return cls(features, low[features], high[features], *widened_range(targets))
 
     def fade(self, X: Matrix) -> np.ndarray:
         """How much of the atoms is left for each row: 1 inside the box, 0 far from it."""
-        values = X if len(self.features) == X.shape[1] else X[:, self.features]
-        values = values.toarray() if sp.issparse(values) else values
+        values = dense(X if len(self.features) == X.shape[1] else X[:, self.features])
         # Feature by feature, side by side in memory: comparing row by row takes as long as some twenty kernel values.
         is_outside = np.zeros(len(values), dtype=bool)
         for column, low, high in zip(np.ascontiguousarray(values.T), self.low, self.high):
@@ -84,9 +83,3 @@ class Outside:
             values = values.copy()
             values[rows] = base[rows] + fade[rows, None] * (values[rows] - base[rows])
         return values if self.limits is None or not clips else np.clip(values, *self.limits)
-
-
-def _column(extremes: Matrix) -> np.ndarray:
-    """Least or largest values of the columns as a plain array."""
-    dense = extremes.toarray() if sp.issparse(extremes) else extremes
-    return np.asarray(dense, dtype=np.float64).ravel()

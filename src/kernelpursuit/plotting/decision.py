@@ -20,6 +20,7 @@ from kernelpursuit.plotting.parts import (
     in_input_space,
     mixed_with_white,
 )
+from kernelpursuit.rows import dense
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +121,7 @@ class DecisionDisplay:
         """
         estimator = best_of(estimator)
         check_option("response", response, RESPONSES)
-        rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        rows = dense(X, np.float64)
         _check_classifier(estimator, rows, response)
         labels, classes = np.asarray(y), np.asarray(estimator.classes_)
         unseen = np.setdiff1d(labels, classes)

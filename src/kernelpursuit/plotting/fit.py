@@ -21,6 +21,7 @@ from kernelpursuit.plotting.parts import (
     kernel_model,
     tidy,
 )
+from kernelpursuit.rows import dense
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +112,7 @@ class FitDisplay:
             values = np.asarray(values, dtype=np.float64)
             return values if values.ndim == 1 else values[:, target]
 
-        rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        rows = dense(X, np.float64)
         n_features = rows.shape[1]
         drawable = n_features <= 2 and not kernel_model(estimator).model_.is_precomputed
         axes, values, std, centers, center_values = [], None, None, None, None

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from kernelpursuit._types import Matrix
+from kernelpursuit.rows import dense
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +40,7 @@ def in_input_space(estimator: BaseEstimator, centers: Matrix) -> np.ndarray | No
     """Return centres in the space of the estimator's own input; None where a pipeline does not lead back."""
     if centers is None:
         return None
-    centers = np.asarray(centers.toarray() if hasattr(centers, "toarray") else centers, dtype=np.float64)
+    centers = dense(centers, np.float64)
     centers = centers[np.isfinite(centers).all(axis=1)]
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         before = estimator[:-1]

@@ -280,10 +280,6 @@ class PursuitPath:
             loo_quantiles=quantiles,
         )
 
-    def with_validation(self, validation: np.ndarray, wrong: np.ndarray | None = None) -> PursuitPath:
-        """Return this path with errors on held-out rows, and of classifiers the part of them in a wrong class."""
-        return replace(self, validation=validation, validation_error=wrong)
-
     def first(self, k: int) -> PursuitPath:
         """Return the path of the first k steps alone; its arrays are views of those of this one."""
         k = self.check_size(k)

@@ -174,10 +174,8 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
     )
 
 
-def _limits(truncate: float | str | None, y: np.ndarray) -> np.ndarray | None:
-    """The largest absolute prediction of every target, or None where there is no limit."""
-    if truncate is None:
-        return None
+def _limits(truncate: float | str, y: np.ndarray) -> np.ndarray:
+    """The largest absolute prediction of every target."""
     if isinstance(truncate, str) and truncate == "auto":
         return np.abs(y).max(axis=0)
     return np.full(y.shape[1], float(check_truncate(truncate)))

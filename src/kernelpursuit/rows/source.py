@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit._types import Matrix
 
@@ -118,6 +118,11 @@ class ArraySource(RowSource):
         weights = None if self._weights is None else self._weights[which]
         counts = None if self._counts is None else self._counts[which]
         return RowBlock(start, X if sp.issparse(X) else np.asarray(X), self._y[which], weights=weights, counts=counts)
+
+
+def dense(X: Matrix, dtype: DTypeLike | None = None) -> np.ndarray:
+    """Rows as a plain array, of a float type where one is given."""
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=dtype)
 
 
 def slices(n_rows: int, size: int) -> Iterator[slice]:

@@ -11,6 +11,7 @@ from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats
 from kernelpursuit.dictionary import Dictionary, KernelAtoms, Union
 from kernelpursuit.kernels import Kernel
+from kernelpursuit.pursuit.reducers.quantiles import evenly
 
 # The automatic grid: this many values, each of this times the one before, around one over the median distance.
 N_AUTO = 9
@@ -44,7 +45,7 @@ def auto_gammas(dictionary: Dictionary, X: Matrix, weights: np.ndarray | None) -
     """
     kernel = _first_kernel(dictionary)
     usable = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    rows = usable[np.unique(np.linspace(0, len(usable) - 1, min(len(usable), MEDIAN_ROWS)).astype(int))]
+    rows = evenly(usable, MEDIAN_ROWS)
     distances = _distances(X[rows], kernel.kind == "laplacian")
     counts = np.ones(len(rows)) if weights is None else weights[rows]
     first, second = np.triu_indices(len(rows), 1)
