@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 #: Rows as an array or as a CSR matrix, of shape (n_rows, n_features).
 Matrix: TypeAlias = Any
 #: Rows in the form that a dictionary evaluates; made by its `rows`, and known to it alone.
-Rows: TypeAlias = Any
+RowForm: TypeAlias = Any
 #: Where the embedding of a kernel has its origin; made by its `origin`, and known to it alone.
-Origin: TypeAlias = Any
+EmbeddingOrigin: TypeAlias = Any
 #: What an object is made of, by name.
 State: TypeAlias = dict[str, Any]
 #: Validation rows as the user gives them: X, y and sample weights.

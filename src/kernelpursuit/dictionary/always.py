@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kernelpursuit._types import Matrix, Rows, State
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.functions import Functions
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
@@ -64,7 +64,7 @@ class Always(Dictionary):
         return cls(state["part"])
 
     def block(
-        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the part."""
         return self.part.block(rows, atoms, dtype, n_threads)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
-from kernelpursuit._types import Matrix, Rows, State
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.rows import slices
 
 if TYPE_CHECKING:
@@ -56,17 +56,17 @@ class Dictionary(ABC):
         """Return this dictionary with everything filled in that the training rows `X` decide."""
         return self
 
-    def rows(self, X: Matrix) -> Rows:
+    def rows(self, X: Matrix) -> RowForm:
         """Return `X` in the form that this dictionary evaluates; made once, used for many blocks."""
         return X
 
     @abstractmethod
     def block(
-        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
 
-    def fill(self, rows: Rows, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+    def fill(self, rows: RowForm, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values of the given atoms into `out`, in its float type."""
         for tile in tiles(len(atoms), out.shape[1] * out.dtype.itemsize):
             out[tile] = self.block(rows, atoms[tile], out.dtype, n_threads)
@@ -130,7 +130,7 @@ class Dictionary(ABC):
 
     def rmatvec(
         self,
-        rows: Rows,
+        rows: RowForm,
         V: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -145,7 +145,7 @@ class Dictionary(ABC):
 
     def sqnorms(
         self,
-        rows: Rows,
+        rows: RowForm,
         weights: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -159,7 +159,7 @@ class Dictionary(ABC):
         return out
 
     def examine(
-        self, rows: Rows, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
+        self, rows: RowForm, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """What `rmatvec` and `sqnorms` give in float64, from one evaluation of the atoms; no weights are ones."""
         products, squares = np.empty((V.shape[0], len(atoms))), np.empty(len(atoms))
@@ -170,7 +170,7 @@ class Dictionary(ABC):
                 squares[tile] = np.einsum("ij,ij,j->i", values, values, weights)
         return products, squares
 
-    def matvec(self, rows: Rows, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+    def matvec(self, rows: RowForm, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` for every column of `coef`: shape (n_rows, n_targets)."""
         values = self.block(rows, np.arange(self.n_atoms), np.float64, n_threads)
         return values.T @ coef

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
-from kernelpursuit._types import Matrix, Rows, State
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary, tiles
 from kernelpursuit.dictionary.kernel_atoms import EmbeddedRows, KernelAtoms
 from kernelpursuit.dictionary.union import Union
@@ -147,7 +147,7 @@ class DistanceAtoms(KernelAtoms):
         """Return the same atoms without the table."""
         return KernelAtoms(**self.state())
 
-    def rows(self, X: Matrix) -> Rows:
+    def rows(self, X: Matrix) -> RowForm:
         """Embed `X`, and remember what it was."""
         embedded = super().rows(X)
         if self._table is None or not isinstance(embedded, EmbeddedRows):
@@ -155,7 +155,7 @@ class DistanceAtoms(KernelAtoms):
         return KnownRows(embedded, X, self._table)
 
     def block(
-        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
         known = self._known(rows, atoms, dtype)
@@ -164,7 +164,7 @@ class DistanceAtoms(KernelAtoms):
         assert self._table is not None
         return self._table.values(self.kernel, self._places(atoms), known, dtype, n_threads=n_threads)
 
-    def fill(self, rows: Rows, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+    def fill(self, rows: RowForm, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values where they are to stay."""
         known = self._known(rows, atoms, out.dtype)
         if known is None:
@@ -177,7 +177,7 @@ class DistanceAtoms(KernelAtoms):
 
     def sqnorms(
         self,
-        rows: Rows,
+        rows: RowForm,
         weights: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -201,7 +201,7 @@ class DistanceAtoms(KernelAtoms):
     def _places(self, atoms: np.ndarray) -> np.ndarray:
         return np.asarray(atoms) if self._numbers is None else self._numbers[atoms]
 
-    def _known(self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike) -> np.ndarray | None:
+    def _known(self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike) -> np.ndarray | None:
         """Numbers of the rows in the table, where it is to serve; else None."""
         if self._table is None or not isinstance(rows, KnownRows) or len(atoms) < MANY_ATOMS:
             return None

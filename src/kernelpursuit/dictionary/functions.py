@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from kernelpursuit._types import Matrix, Rows, State
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary
 
 
@@ -47,7 +47,7 @@ class Functions(Dictionary):
         return taken
 
     def block(
-        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the functions, checked for shape and finiteness."""
         out = np.empty((len(atoms), rows.shape[0]), dtype=dtype)

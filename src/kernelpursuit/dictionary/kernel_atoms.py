@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
-from kernelpursuit._types import Matrix, Origin, Rows, State
+from kernelpursuit._types import EmbeddingOrigin, Matrix, RowForm, State
 from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.kernels import CallableKernel, Kernel, KernelLike, as_kernel
@@ -45,7 +45,7 @@ class KernelAtoms(Dictionary):
         centers: Matrix = None,
         factors: ArrayLike | None = None,
         *,
-        origin: Origin = 0.0,
+        origin: EmbeddingOrigin = 0.0,
         training_rows: np.ndarray | None = None,
     ):
         self.kernel: Any = as_kernel(kernel)
@@ -53,7 +53,7 @@ class KernelAtoms(Dictionary):
         self._factors = None if factors is None else _check_factors(factors, self.kernel, self._centers)
         self._origin = origin
         self.training_rows = training_rows
-        self._center_rows: Rows = None
+        self._center_rows: RowForm = None
 
     @property
     def is_mercer(self) -> bool:
@@ -95,7 +95,7 @@ class KernelAtoms(Dictionary):
         """Fill in the centres and gamma; move the origin of stationary kernels into the data."""
         if isinstance(self.kernel, CallableKernel):
             kernel: Any = self.kernel
-            origin: Origin = 0.0
+            origin: EmbeddingOrigin = 0.0
         else:
             kernel = self.kernel.resolve(X, gamma, weights)
             origin = kernel.origin(X)
@@ -163,25 +163,25 @@ class KernelAtoms(Dictionary):
             same = (centers[others] == centers[atom]).all(axis=1)
         return same if self._factors is None else same & (self._factors[others] == self._factors[atom])
 
-    def rows(self, X: Matrix) -> Rows:
+    def rows(self, X: Matrix) -> RowForm:
         """Embed `X` once: shifted to the origin and scaled, so that the native core needs no scales."""
         if X is self._centers:
             return self._embedded_centers()
         return self._embed(X)
 
-    def _embed(self, X: Matrix) -> Rows:
+    def _embed(self, X: Matrix) -> RowForm:
         if isinstance(self.kernel, CallableKernel):
             return X
         embedded = self.kernel.embed(X, self._origin)
         return embedded if sp.issparse(embedded) else EmbeddedRows(embedded)
 
-    def _embedded_centers(self) -> Rows:
+    def _embedded_centers(self) -> RowForm:
         if self._center_rows is None:
             self._center_rows = self._embed(self.centers)
         return self._center_rows
 
     def block(
-        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
         centers = self._embedded_centers()
@@ -195,7 +195,7 @@ class KernelAtoms(Dictionary):
             values = _native.block(self.kernel.spec, centers, rows[dtype], n_threads=n_threads, factors=factors)
         return np.ascontiguousarray(values, dtype=dtype)
 
-    def fill(self, rows: Rows, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+    def fill(self, rows: RowForm, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values where they are to stay: fresh memory is slow, and the core's threads touch it together."""
         if not self._is_native(rows):
             return super().fill(rows, atoms, out, n_threads)
@@ -205,7 +205,7 @@ class KernelAtoms(Dictionary):
 
     def rmatvec(
         self,
-        rows: Rows,
+        rows: RowForm,
         V: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -219,7 +219,7 @@ class KernelAtoms(Dictionary):
 
     def sqnorms(
         self,
-        rows: Rows,
+        rows: RowForm,
         weights: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -232,7 +232,7 @@ class KernelAtoms(Dictionary):
         return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads, factors=factors)
 
     def examine(
-        self, rows: Rows, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
+        self, rows: RowForm, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """`D' V` and squared norms by the native core, without storing D."""
         if not self._is_native(rows):
@@ -241,14 +241,14 @@ class KernelAtoms(Dictionary):
         spec, rows = self.kernel.spec, rows[np.float64]
         return _native.examine(spec, centers, rows, V, weights=weights, n_threads=n_threads, factors=factors)
 
-    def matvec(self, rows: Rows, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+    def matvec(self, rows: RowForm, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` by the native core, without storing D."""
         if not self._is_native(rows):
             return super().matvec(rows, coef, n_threads)
         centers, rows = self._embedded_centers()[np.float64], rows[np.float64]
         return _native.matvec(self.kernel.spec, rows, centers, coef, n_threads=n_threads, factors=self._factors)
 
-    def _is_native(self, rows: Rows) -> bool:
+    def _is_native(self, rows: RowForm) -> bool:
         return isinstance(rows, EmbeddedRows) and isinstance(self._embedded_centers(), EmbeddedRows)
 
     def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
@@ -266,7 +266,7 @@ class KernelAtoms(Dictionary):
         squares = (numbers[start : start + 64] for start in range(0, self.n_atoms, 64))
         return np.concatenate([np.zeros(0), *(self.block(centers[j], j).diagonal() for j in squares)])
 
-    def _rows_of_centers(self, atoms: np.ndarray) -> Rows:
+    def _rows_of_centers(self, atoms: np.ndarray) -> RowForm:
         centers = self._embedded_centers()
         return EmbeddedRows(centers[np.float64][atoms]) if isinstance(centers, EmbeddedRows) else centers[atoms]
 
@@ -297,7 +297,7 @@ class EmbeddedRows:
         return self._by_dtype[dtype]
 
 
-def _raw(rows: Rows) -> Matrix:
+def _raw(rows: RowForm) -> Matrix:
     return rows[np.float64] if isinstance(rows, EmbeddedRows) else rows
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, DTypeLike
 
-from kernelpursuit._types import Matrix, Rows, State
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.rows import dense
 
@@ -107,7 +107,7 @@ class Precomputed(Dictionary):
         return cls(**state)
 
     def block(
-        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values read from `rows`, which hold all columns, or just those of this dictionary, in its order."""
         assert self.columns is not None

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from scipy.linalg import qr
 
-from kernelpursuit._types import Matrix, Rows, State
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary
 
 # A feature whose standard deviation is below this fraction of its largest value is constant but for rounding: that is
@@ -104,7 +104,7 @@ class LinearTrend(Dictionary):
         return cls(**state)
 
     def block(
-        self, rows: Rows, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Standardised features."""
         assert self.features is not None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from kernelpursuit._types import Matrix, Rows, State
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
@@ -85,7 +85,7 @@ class Union(Dictionary):
         """Return the same parts, whose atoms are centred at other rows."""
         return Union(*self.parts, order=self.order, training_rows=training_rows)
 
-    def rows(self, X: Matrix) -> list[Rows]:
+    def rows(self, X: Matrix) -> list[RowForm]:
         """Rows in the form of each part."""
         return [part.rows(X) for part in self.parts]
 
@@ -122,7 +122,7 @@ class Union(Dictionary):
         return out
 
     def block(
-        self, rows: list[Rows], atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: list[RowForm], atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms, part by part."""
         out = np.empty((len(atoms), rows[0].shape[0]), dtype=dtype)
@@ -132,7 +132,7 @@ class Union(Dictionary):
 
     def rmatvec(
         self,
-        rows: list[Rows],
+        rows: list[RowForm],
         V: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -146,7 +146,7 @@ class Union(Dictionary):
 
     def sqnorms(
         self,
-        rows: list[Rows],
+        rows: list[RowForm],
         weights: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -158,7 +158,7 @@ class Union(Dictionary):
             out[mine] = part.sqnorms(rows[k], weights, numbers, dtype, n_threads=n_threads)
         return out
 
-    def matvec(self, rows: list[Rows], coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+    def matvec(self, rows: list[RowForm], coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c`, the sum over parts."""
         out = np.zeros((rows[0].shape[0], coef.shape[1]))
         for k, part, mine, numbers in self._by_part(np.arange(self.n_atoms)):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kernelpursuit import _native
 from kernelpursuit._native import spec as native_spec
-from kernelpursuit._types import Matrix, Origin
+from kernelpursuit._types import EmbeddingOrigin, Matrix
 from kernelpursuit._validate import ByName
 
 #: A formula and its numbers, or the steps of several, as the native core takes them.
@@ -67,11 +67,11 @@ class Kernel(ByName, ABC):
         """Return this kernel with gamma as numbers: its own, else `gamma`, for rows like those of `X`."""
 
     @abstractmethod
-    def origin(self, X: Matrix) -> Origin:
+    def origin(self, X: Matrix) -> EmbeddingOrigin:
         """Where the embedding of rows like `X` has its origin."""
 
     @abstractmethod
-    def embed(self, X: Matrix, origin: Origin) -> Matrix:
+    def embed(self, X: Matrix, origin: EmbeddingOrigin) -> Matrix:
         """Rows as the steps take them, in float64; a copy. Sparse rows stay sparse where zeros stay zeros."""
 
     @abstractmethod

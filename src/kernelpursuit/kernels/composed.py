@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from kernelpursuit._native.spec import Step
-from kernelpursuit._types import Matrix, Origin
+from kernelpursuit._types import EmbeddingOrigin, Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.kernels.base import Kernel
 
@@ -61,11 +61,11 @@ class Composed(Kernel):
         """Resolve every term."""
         return self._of(tuple(term.resolve(X, gamma, weights) for term in self.terms))
 
-    def origin(self, X: Matrix) -> tuple[Origin, ...]:
+    def origin(self, X: Matrix) -> tuple[EmbeddingOrigin, ...]:
         """The origin of every term."""
         return tuple(term.origin(X) for term in self.terms)
 
-    def embed(self, X: Matrix, origin: Origin) -> Matrix:
+    def embed(self, X: Matrix, origin: EmbeddingOrigin) -> Matrix:
         """Rows as each term takes them, side by side; sparse if all are."""
         parts = [term.embed(X, o) for term, o in zip(self.terms, origin)]
         for term, part in zip(self.terms, parts):

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from kernelpursuit._types import Matrix, Origin
+from kernelpursuit._types import EmbeddingOrigin, Matrix
 from kernelpursuit._validate import as_floats
 from kernelpursuit.kernels.formula import FormulaKernel
 
@@ -61,7 +61,7 @@ class Periodic(FormulaKernel):
             )
         return super().resolve(X, gamma, weights)
 
-    def embed(self, X: Matrix, origin: Origin) -> Matrix:
+    def embed(self, X: Matrix, origin: EmbeddingOrigin) -> Matrix:
         """Points on circles: all first coordinates, then all second ones. A zero of a sparse row stays one."""
         period, radius = (np.broadcast_to(v, X.shape[1]) for v in self._circles())
         if not sp.issparse(X):
