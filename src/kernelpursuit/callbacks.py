@@ -12,8 +12,9 @@ called after every step of the loop over all rows. A callback is also asked in e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kernelpursuit._types import Path
 from kernelpursuit._validate import ByName, check_number
@@ -102,5 +103,8 @@ class TimeLimit(ByName, Callback):
         """Show the limit."""
         return f"TimeLimit({self.seconds:g})"
 
+
+#: What follows a fit: a function of the path, a callback, or several of these.
+CallbackLike: TypeAlias = Callable[[Path], object] | Callback | Sequence["CallbackLike"]
 
 __all__ = ["Callback", "Stage", "TimeLimit"]

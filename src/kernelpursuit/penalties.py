@@ -7,9 +7,10 @@ is a subclass of `Penalty` with P, and says what it needs of the atoms and which
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -90,10 +91,11 @@ class Penalty(ByName, ABC):
         return None
 
     def __repr__(self) -> str:
-        """Show the parameters that are not the default."""
-        if not is_dataclass(self):
-            return f"{type(self).__name__}()"
-        shown = [(one.name, repr(getattr(self, one.name)), repr(one.default)) for one in fields(self) if one.repr]
+        """Show the parameters of `__init__` that are kept under their names and are not the default."""
+        # A method may have the name of a parameter: attributes of the object alone are looked at.
+        kept = {one.name for one in fields(self) if one.repr} if is_dataclass(self) else set(vars(self))
+        taken = inspect.signature(type(self).__init__).parameters.values()
+        shown = [(one.name, repr(getattr(self, one.name)), repr(one.default)) for one in taken if one.name in kept]
         changed = [f"{name}={value}" for name, value, default in shown if value != default]
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -171,17 +173,17 @@ class OLS(Penalty):
 BY_NAME: dict[str, type[Penalty]] = {"ridge": Ridge, "rkhs": RKHS, "nugget": Nugget, "ols": OLS}
 
 
-def check_penalty(penalty: Any, *others: str) -> Any:
+def check_penalty(penalty: object, *others: str) -> str | Penalty | None:
     """Return `penalty` if it is a penalty, the name of one, None, or one of the other words that the caller takes."""
     if penalty is None or isinstance(penalty, Penalty):
         return penalty
     return check_option("penalty", penalty, (*others, *BY_NAME), "None")
 
 
-def as_penalty(penalty: Any) -> Penalty | None:
+def as_penalty(penalty: object) -> Penalty | None:
     """Return the penalty for a name, a penalty or None."""
-    penalty = check_penalty(penalty)
-    return penalty if penalty is None or isinstance(penalty, Penalty) else BY_NAME[penalty]()
+    known = check_penalty(penalty)
+    return BY_NAME[known]() if isinstance(known, str) else known
 
 
 __all__ = ["BY_NAME", "OLS", "RKHS", "Atoms", "Nugget", "Penalty", "Ridge", "as_penalty", "check_penalty"]

@@ -7,7 +7,7 @@ class for each.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kernelpursuit._validate import ByName, check_flag, check_number, check_option
 
@@ -122,7 +122,7 @@ class MinRes(Update):
 BY_NAME: dict[str, type[Update]] = {update.name: update for update in (Orthogonal, Stagewise, MinRes, Rescale)}
 
 
-def as_update(update: Any) -> Update:
+def as_update(update: object) -> Update:
     """Return the update for a name or an update."""
     return update if isinstance(update, Update) else BY_NAME[check_option("update", update, BY_NAME)]()
 

@@ -253,3 +253,14 @@ class TestOperators:
             for twin in (pickle.loads(pickle.dumps(kernel)), copy.deepcopy(kernel), copy.copy(kernel)):
                 assert twin == kernel
                 assert hash(twin) == hash(kernel)
+
+
+def test_builtin_sum():
+    """`sum` begins with 0, which no other number may stand for."""
+    kernels = [RBF(gamma=0.7), Linear(gamma=0.4), Matern32(gamma=0.3)]
+    assert sum(kernels) == Sum(tuple(kernels))
+    assert 0 + kernels[0] is kernels[0]
+    assert np.float64(0.0) + kernels[0] is kernels[0]
+    with pytest.raises(TypeError, match="is no kernel"):
+        1 + kernels[0]
+    assert isinstance(KernelAtoms("rbf") + kernels[1], Union)

@@ -227,3 +227,18 @@ class OnlyRefitted(Ridge):
 def test_refused_in_a_sentence(x, y, settings, said):
     with pytest.raises(ValueError, match=said):
         pursuit_path(x, y, **{"gamma": "scale", "max_atoms": 5, **settings})
+
+
+class WeightedByHand(Penalty):
+    """A penalty with an `__init__` of its own, and no dataclass."""
+
+    def __init__(self, p, power=1.0):
+        self.p, self.power = p, power
+
+    def diagonal(self, atoms):
+        return np.full(len(atoms), self.p**self.power)
+
+
+def test_penalties_of_a_grid_are_told_apart():
+    found = [repr(penalty) for penalty in (WeightedByHand(1.0), WeightedByHand(2.0, power=3.0))]
+    assert found == ["WeightedByHand(p=1.0)", "WeightedByHand(p=2.0, power=3.0)"]

@@ -62,7 +62,9 @@ class Written:
 def results(problem, reducer):
     """What a reducer comes to by blocks of several sizes, in any order, and put together anywhere."""
     for size in (60, 13, 1):
-        yield functools.reduce(lambda total, block: total.update(block), problem.blocks(size), reducer).result()
+        yield functools.reduce(
+            lambda total, block: total + total.of_block(block), problem.blocks(size), reducer
+        ).result()
         parts = [reducer.of_block(block) for block in problem.blocks(size)]
         yield functools.reduce(operator.add, pickle.loads(pickle.dumps(parts[::-1]))).result()
 
@@ -123,7 +125,7 @@ def test_counts_say_how_much_is_left_out(rng):
 def test_an_interpolated_row_has_an_infinite_error():
     V, y = np.eye(3), np.array([[1.0], [2.0], [3.0]])
     (block,) = ArraySource(V.T, y).blocks(3)
-    found = LeaveOneOutError().update(Sizes.of(block, V.copy(), y.copy(), 0)).result()
+    found = LeaveOneOutError().of_block(Sizes.of(block, V.copy(), y.copy(), 0)).result()
     assert np.isfinite(found["loo"][0])
     assert np.isinf(found["loo"][1:]).all()
     assert np.isinf(found["loo_se"][1:]).all()

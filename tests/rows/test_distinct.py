@@ -1,5 +1,7 @@
 """Which rows differ, against rows sorted as a whole."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -62,3 +64,15 @@ class TestDistinct:
         X[-1, 1] = 2.0
         assert Distinct.of(X, y, None).are_enough(X)
         assert not Distinct.of(X[1:], y[1:], None).are_enough(X[1:])
+
+
+def test_labels_take_no_more_memory_for_more_columns(rng):
+    """All rows tie in a column of labels: the others are read one at a time."""
+    peaks, y = [], rng.integers(2, size=(20_000, 1)).astype(float)
+    for n_columns in (2, 60):
+        X = rng.normal(size=(20_000, n_columns))
+        tracemalloc.start()
+        Distinct.of(X, y, None)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0] + 100_000

@@ -92,7 +92,7 @@ def test_every_combination_is_that_of_a_separate_fit(settings, friedman):
     estimator = regressor(**settings)
     search = LengthScaleSearch(estimator, gammas=GAMMAS, alphas=ALPHAS).fit(X, y)
     models = separate(estimator, X, y)
-    rule = length_scales.resolve_judge("stop", estimator.stop, 5).by
+    rule = length_scales.search_rule("stop", estimator.stop, 5).by
     scores = [rule.curve(model.path_)[model.model_.n_steps] for model in models]
     np.testing.assert_allclose(search.results_["score"], scores, rtol=1e-9)
     np.testing.assert_array_equal(search.results_["n_atoms"], [model.n_atoms_ for model in models])
@@ -191,7 +191,7 @@ def test_sparse_rows(friedman):
     np.testing.assert_allclose(search.predict(X), dense.predict(X), rtol=1e-4)
 
 
-# What a combination is judged by
+# The criterion that compares combinations
 
 
 def test_by_loo_is_hagiwaras_protocol(friedman):
@@ -230,7 +230,7 @@ def test_where_the_error_is_read(stop, friedman):
 
 
 def test_the_two_readings_may_keep_different_widths(friedman):
-    """A rule that keeps little of a path that goes far is judged by that little, or by how far the path goes."""
+    """A rule that keeps little of a long path is scored at what it keeps, or at the least of the path."""
     X, y = friedman
     estimator = regressor(stop="tcr", alpha=1e-4, max_atoms=40)
     kept, least = (
@@ -524,7 +524,7 @@ def test_zero_is_an_alpha_and_no_gamma(friedman):
         (LengthScaleSearch(regressor(), score_at="best"), "score_at='best' is not known"),
         (LengthScaleSearch(regressor(), by="cv", cv=1), "cv=1 is too small"),
         (LengthScaleSearch(regressor(stop=CV(3)), by="cv"), "by='cv' has 5 folds"),
-        (LengthScaleSearch(regressor(stop=Validation(fraction=0.2)), by=Validation()), "rows of their own"),
+        (LengthScaleSearch(regressor(stop=Validation(fraction=0.2)), by=Validation()), "each have validation rows"),
         (LengthScaleSearch(regressor(), by="loo-error"), "by='loo-error' needs a classifier"),
         (LengthScaleSearch(regressor(update="stagewise", stop="mdl"), by="loo"), "by='loo' needs the leave-one-out"),
         (LengthScaleSearch(regressor(loss=Huber()), by="mdl"), "by='mdl' is about squared residuals"),

@@ -1,6 +1,6 @@
-"""How far a sparse model can be from the exact Gaussian process: what theorems promise, and what can be certified.
+"""Bounds on the gap between a sparse model and the exact Gaussian process: theorems, and certificates of a fit.
 
-All of it is in Zhang's units, with alpha for his lambda and n for the sum of the sample weights:
+All risks are in Zhang's units, with alpha for his lambda and n for the sum of the sample weights:
 
     R(f) = (1/n) sum_i 1/2 (f(x_i) - y_i)² + alpha/2 ||f||²        (Zhang eq. 11)
 

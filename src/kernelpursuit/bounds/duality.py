@@ -1,16 +1,18 @@
-"""A duality gap: how far a model is from the exact solution at most, without the exact solution."""
+"""The duality gap: an upper bound on the gap of a model that needs no exact solution."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.bounds.training import Problem, check_problem, model_weights
+from kernelpursuit.estimators import KernelPursuitRegressor
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,13 @@ class Certificate:
     dual : float
         `Q(d)`, a lower bound of the minimum.
     rounding : float
-        Allowance for rounding in the two, counted into `gap`. It is large where weights are so large that the norm of
-        the function is lost to cancellation; a model with fewer atoms is the cure.
+        Bound on the rounding error of the two, included in `gap`. It is large where coefficients are so large that the
+        norm of the function is lost to cancellation; use a model with fewer atoms then.
     mean_difference : float
-        Root mean square over the training rows of f - f*, at most, with f* the exact Gaussian process: `sqrt(2 gap)`.
+        Bound on the root mean square over the training rows of f - f*, with f* the exact Gaussian process:
+        `sqrt(2 gap)`.
     distance : float
-        `||f - f*||` in the space of the kernel, at most: `sqrt(2 gap / alpha)`. On any row x, of training or not,
+        Bound on `||f - f*||` in the space of the kernel: `sqrt(2 gap / alpha)`. For any row x,
         `|f(x) - f*(x)| <= distance sqrt(k(x, x))`.
     """
 
@@ -43,13 +46,20 @@ class Certificate:
     distance: float
 
 
-def certificate(model: Any, X: Matrix, y: Any, *, sample_weight: Any = None, n_iterations: int = 0) -> Certificate:
+def certificate(
+    model: KernelPursuitRegressor,
+    X: Matrix,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    n_iterations: int = 0,
+) -> Certificate:
     """Bound the gap of a fitted model by the duality gap `R(f) - Q(d)`.
 
     Every dual point d has `Q(d) <= min R` (Zhang eq. 12 and Proposition 3.1), so this is a bound for any model, however
-    its atoms were picked and its weights set. Taken is the dual point of the residuals,
-    `d_i = t (y_i - f(x_i)) / (alpha n)` (Zhang eq. 6) with the best multiple t, improved by conjugate gradient steps on
-    `(K + n alpha I) d = y`, preconditioned with the model's own atoms.
+    its atoms were picked and its coefficients were found. The dual point is that of the residuals,
+    `d_i = t (y_i - f(x_i)) / (alpha n)` (Zhang eq. 6), with the best multiple t. Conjugate gradient steps on
+    `(K + n alpha I) d = y`, preconditioned with the model's own atoms, improve it.
 
     Parameters
     ----------
@@ -60,7 +70,7 @@ def certificate(model: Any, X: Matrix, y: Any, *, sample_weight: Any = None, n_i
     sample_weight : array of shape (n_samples,), optional
         The weights of the fit.
     n_iterations : int
-        Number of conjugate gradient steps; with them the certificate falls to the gap itself.
+        Number of conjugate gradient steps; with more of them the certificate approaches the gap.
 
     Returns
     -------
@@ -85,14 +95,14 @@ def certificate(model: Any, X: Matrix, y: Any, *, sample_weight: Any = None, n_i
     """
     check_number("n_iterations", n_iterations, low=0, integer=True)
     problem = check_problem(model, X, y, sample_weight)
-    (risk,), (doubt,) = problem.risks([model_weights(model)])
-    dual, dual_doubt = best_dual(problem, *model_weights(model), n_iterations)
-    return certify(float(risk), float(doubt), dual, dual_doubt=dual_doubt, alpha=problem.alpha)
+    (risk,), (rounding,) = problem.risks([model_weights(model)])
+    dual, dual_rounding = best_dual(problem, *model_weights(model), n_iterations)
+    return certify(float(risk), float(rounding), dual, dual_rounding=dual_rounding, alpha=problem.alpha)
 
 
-def certify(risk: float, doubt: float, dual: float, dual_doubt: float, alpha: float) -> Certificate:
-    """Make a certificate of a risk and a dual value, each with its rounding."""
-    rounding = doubt + dual_doubt
+def certify(risk: float, risk_rounding: float, dual: float, dual_rounding: float, alpha: float) -> Certificate:
+    """Make a certificate of a risk and a dual value, each with the bound on its rounding error."""
+    rounding = risk_rounding + dual_rounding
     gap = max(0.0, risk - dual) + rounding
     return Certificate(
         gap,
@@ -105,7 +115,7 @@ def certify(risk: float, doubt: float, dual: float, dual_doubt: float, alpha: fl
 
 
 def best_dual(problem: Problem, centers: np.ndarray, weights: np.ndarray, n_iterations: int) -> tuple[float, float]:
-    """Return the largest dual value found from the residuals of a model, and its rounding."""
+    """Return the largest dual value found from the residuals of a model, and a bound on its rounding error."""
     residual = problem.root * (problem.y - problem.values_of(centers, weights))
     product = problem.times(residual)
     curvature = _dots(residual, product)
@@ -120,31 +130,35 @@ def best_dual(problem: Problem, centers: np.ndarray, weights: np.ndarray, n_iter
             precondition=_preconditioner(problem, centers),
             n_iterations=n_iterations,
         )
-        # The residual of the recurrence drifts from the true one, and what is certified must not.
+        # The residual of the recurrence drifts from the true one: the product is computed again.
         product = problem.times(beta)
     return problem.dual_value(beta, product)
 
 
 def _conjugate_gradients(
-    problem: Problem, beta: np.ndarray, residual: np.ndarray, precondition: Any, n_iterations: int
+    problem: Problem,
+    beta: np.ndarray,
+    residual: np.ndarray,
+    precondition: Callable[[np.ndarray], np.ndarray],
+    n_iterations: int,
 ) -> np.ndarray:
-    """Go on from `beta` towards the solution of `B beta = b`, every target by itself; Q never falls."""
-    direction = shifted = precondition(residual)
-    slope = _dots(residual, shifted)
+    """Conjugate gradient steps from `beta` towards the solution of `B beta = b`, each target alone; Q never falls."""
+    direction = preconditioned = precondition(residual)
+    rz = _dots(residual, preconditioned)
     floor = np.finfo(np.float64).eps ** 2 * _dots(problem.b, problem.b)
     for _ in range(n_iterations):
-        if (slope <= floor).all():
+        if (rz <= floor).all():
             break
         product = problem.times(direction)
-        step = _ratio(slope, _dots(direction, product))
+        step = _ratio(rz, _dots(direction, product))
         beta, residual = beta + step * direction, residual - step * product
-        shifted = precondition(residual)
-        slope, before = _dots(residual, shifted), slope
-        direction = shifted + _ratio(slope, before) * direction
+        preconditioned = precondition(residual)
+        rz, before = _dots(residual, preconditioned), rz
+        direction = preconditioned + _ratio(rz, before) * direction
     return beta
 
 
-def _preconditioner(problem: Problem, centers: np.ndarray) -> Any:
+def _preconditioner(problem: Problem, centers: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return `v -> P^{-1} v`, up to a factor, for `P = C M^{-1} C' + n alpha I`: B with K made of the model's atoms.
 
     C holds the atoms' values on the rows times the root of the weights and M their Gram matrix; by Woodbury,
@@ -157,8 +171,8 @@ def _preconditioner(problem: Problem, centers: np.ndarray) -> Any:
     inner = problem.n * problem.alpha * picked.gram(numbers, numbers, problem.n_threads)
     for tile, block in problem.blocks_of(picked):
         inner += (block * problem.s[tile]) @ block.T
-    # Near-collinear atoms leave this singular in rounding. Any shift keeps P^{-1} positive definite and so changes
-    # how fast the certificate tightens, not whether it is one.
+    # Near-collinear atoms make this numerically singular. Any shift keeps P^{-1} positive definite: it changes how fast
+    # the certificate tightens, not its validity.
     inner[np.diag_indices_from(inner)] += 1e-12 * np.trace(inner)
     factor = scipy.linalg.cho_factor(inner, lower=True, check_finite=False)
     rows = picked.rows(problem.X)
@@ -176,5 +190,5 @@ def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """Quotients, zero where a target has nothing left to do."""
+    """Quotients, zero where the denominator is not positive: that target has converged."""
     return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)

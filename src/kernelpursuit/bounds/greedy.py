@@ -1,11 +1,11 @@
-"""Rates of orthogonal greedy algorithms as functions of numbers: Natarajan, Xu, Barron, DeVore and Temlyakov."""
+"""Rates of orthogonal greedy algorithms: Natarajan, Xu, Barron, DeVore and Temlyakov."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.bounds.steps import check_steps, in_shape
@@ -35,8 +35,8 @@ def natarajan_theorem_1(opt: int, inverse_norm: float, target_norm: float, toler
 
     Notes
     -----
-    The quotation leaves out that the columns are normalised, as they are in Natarajan's paper. Without that it is
-    false: multiplying K by a large number would make the bound as small as one likes and change no residual.
+    Nair et al. leave out that the columns are normalised, as they are in Natarajan's paper. Without that the statement
+    is false: multiplying K by a large number would make the bound arbitrarily small and change no residual.
 
     Examples
     --------
@@ -54,9 +54,9 @@ def natarajan_theorem_1(opt: int, inverse_norm: float, target_norm: float, toler
 
 
 def xu_rate(
-    k: Any, n: int, l1_norm: float, sup_norm: float, approximation: float, delta: float = 0.05
+    k: ArrayLike, n: int, l1_norm: float, sup_norm: float, approximation: float, delta: float = 0.05
 ) -> float | np.ndarray:
-    """Return the rate at which the prediction error of orthogonal greedy regression falls, but for a constant.
+    """Return the rate at which the prediction error of orthogonal greedy regression falls, up to a constant.
 
     `approximation + log(2 / delta) (||h||_1² / k + (||h||_inf² + k log n) / n)` (Xu et al. eq. 2.3): with probability
     1 - delta and for large n, the mean squared distance to the true function on new rows is at most this times a
@@ -81,7 +81,7 @@ def xu_rate(
     Returns
     -------
     float or array
-        The rate, in step with `k`.
+        The rate, of the shape of `k`.
 
     Examples
     --------
@@ -102,12 +102,12 @@ def xu_rate(
     return in_shape(approximation + math.log(2 / delta) * rate, k)
 
 
-def orthogonal_greedy_rate(k: Any, reference_cost: float, l1_norm: float) -> float | np.ndarray:
+def orthogonal_greedy_rate(k: ArrayLike, reference_cost: float, l1_norm: float) -> float | np.ndarray:
     """Bound the cost of k greedy steps with full refits by that of any other function of the dictionary.
 
     `cost_k <= cost(h) + 4 ||h||_1² / k` (Barron, Cohen, Dahmen and DeVore 2008, Theorem 2.3), the statement about
     training rows under Xu's rate. Costs are `||y - D w||² + w' L w` as on the path, and
-    `||h||_1 = sum_j |w_j| sqrt(<j, j>)` with `<i, j> = d_i' d_j + L_ij`; so it serves every penalty but a nugget.
+    `||h||_1 = sum_j |w_j| sqrt(<j, j>)` with `<i, j> = d_i' d_j + L_ij`; so it holds for every penalty but a nugget.
     It holds for `selection="gain"` and `"correlation"` with all candidates looked at.
 
     Parameters
@@ -122,7 +122,7 @@ def orthogonal_greedy_rate(k: Any, reference_cost: float, l1_norm: float) -> flo
     Returns
     -------
     float or array
-        The bound, in step with `k`.
+        The bound, of the shape of `k`.
 
     Notes
     -----
@@ -140,8 +140,8 @@ def orthogonal_greedy_rate(k: Any, reference_cost: float, l1_norm: float) -> flo
     return in_shape(reference_cost + 4 * check_number("l1_norm", l1_norm, low=0) ** 2 / k, k)
 
 
-def orthogonal_greedy_gap(k: Any, gap_at_zero: float, l1_norm: float) -> float | np.ndarray:
-    """Bound the gap of k greedy steps with full refits by the exact solution's own weights.
+def orthogonal_greedy_gap(k: ArrayLike, gap_at_zero: float, l1_norm: float) -> float | np.ndarray:
+    """Bound the gap of k greedy steps with full refits by the coefficients of the exact solution.
 
     `gap_k <= 1 / (1 / gap_0 + 2 k / A²)` with `A = sum_i |alpha_i| ||x_i||_G` over the exact weights and
     `||x_i||_G² = sum_j k(x_i, x_j)² / n + alpha k(x_i, x_i)`. This is DeVore and Temlyakov's rate for the orthogonal
@@ -161,7 +161,7 @@ def orthogonal_greedy_gap(k: Any, gap_at_zero: float, l1_norm: float) -> float |
     Returns
     -------
     float or array
-        The bound, in step with `k`.
+        The bound, of the shape of `k`.
 
     Examples
     --------

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import as_floats, check_finite
 
 
-def rho(inner: Any, reference: Any) -> float:
-    """Return Zhang's rho of reference atoms (Definition 6.1), or infinity where rounding hides it.
+def rho(inner: ArrayLike, reference: ArrayLike) -> float:
+    """Return Zhang's rho of reference atoms (Definition 6.1), or infinity where rounding errors exceed it.
 
     `rho = sup sum_i c_i² ||x_i||² / ||sum_i c_i x_i + v||²` over the weights c of the reference atoms and all v in the
     span of the others: 1 where the reference atoms are orthogonal to each other and to the rest. It is the largest
@@ -28,8 +27,8 @@ def rho(inner: Any, reference: Any) -> float:
     Returns
     -------
     float
-        At least 1; infinity where the matrix is singular as far as double precision can tell. Where rounding matters
-        the value is rounded up, so that a bound made of it stays one.
+        At least 1; infinity where the matrix is numerically singular. The value is rounded up, so that a bound
+        computed from it stays valid.
 
     Notes
     -----
@@ -57,18 +56,18 @@ def rho(inner: Any, reference: Any) -> float:
     order = np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)])
     unit = (inner / np.outer(norms, norms))[np.ix_(order, order)]
     values = scipy.linalg.eigvalsh(unit, check_finite=False)
-    # Factoring disturbs the matrix by about this much; the square root of S inherits that relative to its least
-    # eigenvalue, so below ten times as much no digit of rho would be certain.
-    doubt = len(unit) * np.finfo(np.float64).eps * values[-1]
-    if values[0] <= 10 * doubt:
+    # The backward error of the factorisation. The square root of S inherits it relative to its least eigenvalue: below
+    # ten times as much, no digit of rho would be certain.
+    rounding = len(unit) * np.finfo(np.float64).eps * values[-1]
+    if values[0] <= 10 * rounding:
         return np.inf
     factor = scipy.linalg.cholesky(unit, lower=True, check_finite=False)
     n_reference = int(chosen.sum())
     least = scipy.linalg.svdvals(factor[-n_reference:, -n_reference:], check_finite=False)[-1] ** 2
-    return float(max(1.0, 1 / (least * (1 - doubt / values[0]))))
+    return float(max(1.0, 1 / (least * (1 - rounding / values[0]))))
 
 
-def check_reference(reference: Any, n_atoms: int) -> np.ndarray:
+def check_reference(reference: ArrayLike, n_atoms: int) -> np.ndarray:
     """Return the numbers of the reference atoms, each once."""
     numbers = np.asarray(reference)
     usable = numbers.ndim == 1 and len(numbers) and numbers.dtype.kind in "iu"

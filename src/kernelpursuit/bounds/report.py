@@ -1,4 +1,4 @@
-"""The gap to the exact Gaussian process along a path, beside what theorems promise and what can be certified."""
+"""The gap to the exact Gaussian process along a path, beside its certificate and the bounds of theorems."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_flag, check_number, check_option
@@ -15,6 +16,7 @@ from kernelpursuit.bounds.greedy import orthogonal_greedy_gap
 from kernelpursuit.bounds.orthogonality import check_reference, rho
 from kernelpursuit.bounds.training import Problem, check_problem, fitted_with, model_weights
 from kernelpursuit.bounds.zhang import zhang_corollary_5_1, zhang_theorem_5_1, zhang_theorem_6_1
+from kernelpursuit.estimators import KernelPursuitRegressor
 from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
 from kernelpursuit.updates import Orthogonal, Rescale, as_update
 
@@ -22,7 +24,7 @@ from kernelpursuit.updates import Orthogonal, Rescale, as_update
 EXACT_UP_TO = 4000
 RHO_UP_TO = 1000
 
-# The arrays of a report in the order of a table: what is, what is certain, and what was promised, from sharp to loose.
+# The arrays of a report in the order of a table: the gap itself, its certificate, then bounds from tight to loose.
 COLUMNS = (
     "risk",
     "rounding",
@@ -44,17 +46,19 @@ class GapReport:
     risk : array of shape (n_atoms + 1,)
         `R(f_k)`.
     rounding : array of shape (n_atoms + 1,)
-        What rounding may have done to `risk`; large where weights are so large that the norm of the function is lost.
+        Bound on the rounding error of `risk`; large where coefficients are so large that the norm of the function is
+        lost to cancellation.
     actual : array of shape (n_atoms + 1,) or None
         `R(f_k) - min R`; None where the exact solution was not computed.
     certificate : array of shape (n_atoms + 1,)
-        Duality gap `R(f_k) - Q` with the dual point of the model kept, roundings added: no model's gap is larger.
+        Duality gap `R(f_k) - Q` with the dual point of the model kept, plus rounding errors: an upper bound on the gap.
     theorem_5_1, corollary_5_1 : arrays of shape (n_atoms + 1,) or None
         Zhang's bounds; None where they do not cover the model, see `guarantee`.
     theorem_6_1 : array of shape (n_atoms + 1,) or None
-        Zhang's bound by the reference atoms; None where rho was not computed.
+        Zhang's bound from the reference atoms; None where rho was not computed.
     greedy : array of shape (n_atoms + 1,) or None
-        DeVore and Temlyakov's bound by the exact weights; None where those were not computed or weights not refitted.
+        DeVore and Temlyakov's bound from the exact coefficients; None where those were not computed, or where the fit
+        does not refit all coefficients.
     exact_risk : float or None
         `min R`.
     dual : float
@@ -79,12 +83,12 @@ class GapReport:
     guarantee: str
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The arrays that are there, by name, each with one entry for every k."""
+        """The arrays that are not None, by name, each with one entry for every k."""
         arrays = {name: getattr(self, name) for name in COLUMNS}
         return {"k": np.arange(len(self.risk))} | {name: a for name, a in arrays.items() if a is not None}
 
     def __repr__(self) -> str:
-        """Show some ten sizes as a table."""
+        """Show up to nine sizes as a table."""
         table = self.columns()
         last = len(self.risk) - 1
         sizes = np.unique(np.round(np.linspace(0, last, 9)).astype(int))
@@ -95,16 +99,16 @@ class GapReport:
 
 
 def gap_report(
-    model: Any,
+    model: KernelPursuitRegressor,
     X: Matrix,
-    y: Any,
+    y: ArrayLike,
     *,
-    sample_weight: Any = None,
-    exact: Any = "auto",
-    reference: Any = None,
+    sample_weight: ArrayLike | None = None,
+    exact: bool | str = "auto",
+    reference: ArrayLike | None = None,
     n_iterations: int = 0,
 ) -> GapReport:
-    """Compare every model on a path with the exact Gaussian process, and that with what theorems promise.
+    """Compare every model on a path with the exact Gaussian process, and its gap with the bounds of theorems.
 
     Parameters
     ----------
@@ -115,8 +119,8 @@ def gap_report(
     sample_weight : array of shape (n_samples,), optional
         The weights of the fit.
     exact : {"auto", True, False}
-        Whether to solve the exact problem; "auto" does for up to 4,000 rows. Without it, Theorem 5.1 is fed the
-        bounds on the exact risk that the path and the certificate give, and stays a bound.
+        Whether to solve the exact problem; "auto" does for up to 4,000 rows. Without the exact solution, Theorem 5.1
+        takes the bounds on the exact risk from the path and the certificate, and stays valid.
     reference : array of int, optional
         Training rows whose atoms Theorem 6.1 compares with; those of the model by default. It is computed up to 1,000
         rows, with the exact solution.
@@ -132,8 +136,8 @@ def gap_report(
     Without the exact solution, one pass over the kernel matrix and O(n n_atoms²) for the risks, in O(n + n_atoms²)
     memory and tiles. The exact solution adds O(n³) time and O(n²) memory, and so does rho.
 
-    Several targets and sample weights carry over: sums over targets, weighted means over rows. Only the theorems on
-    random draws do not take weights, since draws are uniform.
+    Several targets are summed, and rows are averaged with their sample weights. Theorems on random draws take no sample
+    weights, since draws are uniform.
 
     Examples
     --------
@@ -155,7 +159,7 @@ def gap_report(
     n_rows = len(problem.y)
     guarantee = _guarantee(model, problem)
     risk, rounding = problem.risks([model_weights(model.at(k)) for k in range(len(model.path_) + 1)])
-    dual, doubt = best_dual(problem, *model_weights(model), n_iterations)
+    dual, dual_rounding = best_dual(problem, *model_weights(model), n_iterations)
     solve = n_rows <= EXACT_UP_TO if exact == "auto" else exact
     solution = _Exact(problem) if solve else None
     if solution is not None:
@@ -163,7 +167,7 @@ def gap_report(
     k = np.arange(len(risk))
     start, M, alpha = float(risk[0]), problem.largest_norm, problem.alpha
     at_most = max(0.0, float(np.min(risk + rounding))) if solution is None else solution.risk
-    gap_at_zero = max(0.0, start - (dual - doubt if solution is None else solution.risk))
+    gap_at_zero = max(0.0, start - (dual - dual_rounding if solution is None else solution.risk))
     refitted = guarantee == "every run" and isinstance(as_update(fitted_with(model, "update")), Orthogonal)
     bounds: dict[str, Any] = dict.fromkeys(("theorem_5_1", "corollary_5_1", "theorem_6_1", "greedy"))
     found = None
@@ -182,7 +186,7 @@ def gap_report(
         risk=risk,
         rounding=rounding,
         actual=None if solution is None else risk - solution.risk,
-        certificate=np.maximum(0.0, risk - dual) + rounding + doubt,
+        certificate=np.maximum(0.0, risk - dual) + rounding + dual_rounding,
         exact_risk=None if solution is None else solution.risk,
         dual=dual,
         rho=found,
@@ -207,7 +211,7 @@ class _Exact:
                 f"alpha={problem.alpha!r} is too small to solve the exact problem in double precision; use exact=False."
             ) from None
         self.beta = scipy.linalg.cho_solve(factor, problem.b, check_finite=False)
-        # Of all formulas for min R, the dual value is the one in which errors of beta count only squared.
+        # The dual value is stationary in beta: of all formulas for min R, its error alone is of second order.
         self.risk = problem.dual_value(self.beta, problem.times(self.beta))[0]
 
     @property
@@ -223,13 +227,13 @@ class _Exact:
         inner = (self.K * problem.s) @ self.K.T / problem.n + problem.alpha * self.K
         target = columns.T @ (problem.s[:, None] * problem.y) / problem.n
         weights = np.linalg.lstsq(inner[np.ix_(reference, reference)], target, rcond=None)[0]
-        (risk,), (doubt,) = problem.risks([(reference, weights)])
-        # Any function of these atoms will do as a reference, the rounded best one too.
-        return rho(inner, reference), max(0.0, float(risk - self.risk)) + float(doubt)
+        (risk,), (rounding,) = problem.risks([(reference, weights)])
+        # Any function of these atoms is a valid reference, so rounding of the best one does no harm.
+        return rho(inner, reference), max(0.0, float(risk - self.risk)) + float(rounding)
 
 
-def _guarantee(model: Any, problem: Problem) -> str:
-    """Which of Zhang's algorithms the model's settings are, in terms of what Theorem 5.1 says of them."""
+def _guarantee(model: KernelPursuitRegressor, problem: Problem) -> str:
+    """Whether Theorem 5.1 covers the model's settings: "every run", "on average", or "none" and why."""
     n_rows = len(problem.y)
     update, selection = as_update(fitted_with(model, "update")), fitted_with(model, "selection")
     refits, rescales = isinstance(update, Orthogonal), isinstance(update, Rescale)
@@ -239,8 +243,8 @@ def _guarantee(model: Any, problem: Problem) -> str:
         return "none, since rows were held out of the fit"
     if not (refits or rescales):
         return f"none, since update={update!r} is not among Zhang's algorithms"
-    # With refits, atoms picked by correlation do as well in the proof: `w' (G w - z)` is zero, so the step needs no
-    # scaling of the old weights.
+    # With refits, the proof holds for selection by correlation as well: `w' (G w - z)` is zero, so the step needs no
+    # scaling of the old coefficients.
     greedy = selection == "gain" or (refits and selection == "correlation")
     if not greedy and selection != "random":
         return f"none, since selection={selection!r} is not among Zhang's algorithms"

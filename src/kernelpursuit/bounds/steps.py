@@ -1,13 +1,12 @@
-"""Numbers of atoms as the bounds take and answer them: one, or an array."""
+"""Numbers of atoms as arguments of the bounds: one, or an array."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def check_steps(k: Any, low: int = 0) -> np.ndarray:
+def check_steps(k: ArrayLike, low: int = 0) -> np.ndarray:
     """Return numbers of atoms as an array of floats."""
     array = np.asarray(k)
     if array.dtype.kind not in "iu" or (array < low).any():

@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.dictionary.base import tiles
+from kernelpursuit.estimators import KernelPursuitRegressor
 from kernelpursuit.penalties import RKHS, as_penalty
 from kernelpursuit.pursuit import check_weights, resolve_threads
+from kernelpursuit.rows import dense
 
-# Scratch for the values of the picked atoms on a tile of rows.
-TILE_BYTES = 32 * 2**20
-
-# Rounding of a sum of products is put at this many units in the last place of the sum of their sizes.
+# The rounding error of a sum of products is bounded by this many units in the last place of the sum of their sizes.
 ULPS = 16 * float(np.finfo(np.float64).eps)
 
 
@@ -27,8 +28,8 @@ ULPS = 16 * float(np.finfo(np.float64).eps)
 class Problem:
     """Kernel ridge regression in the units of Zhang eq. 11, for weighted rows and several targets at once.
 
-    `s` are the sample weights, `n` their sum. The dual (Zhang eq. 12) is written in his dual variable
-    over `sqrt(s)`, called beta, so that rows of weight zero need no care and its maximum solves `B beta = b`:
+    `s` are the sample weights, `n` their sum. The dual (Zhang eq. 12) is written in beta, his dual variable divided by
+    `sqrt(s)`. Rows of weight zero then need no special case, and the maximum solves `B beta = b`:
 
         Q(beta) = alpha sum_targets (b' beta - 1/2 beta' B beta)
         b = sqrt(s) y,    B = sqrt(s) K sqrt(s) + n alpha I
@@ -58,7 +59,7 @@ class Problem:
         return self.root * product.T + self.n * self.alpha * beta
 
     def dual_value(self, beta: np.ndarray, product: np.ndarray) -> tuple[float, float]:
-        """`Q(beta)` from `product = B beta`, and what rounding may have done to it."""
+        """`Q(beta)` from `product = B beta`, and a bound on its rounding error."""
         value = self.alpha * float(np.sum(self.b * beta - 0.5 * beta * product))
         sizes = np.abs(self.b * beta).sum() + self.n * self.alpha * np.square(beta).sum()
         sizes += np.square(self.largest_norm * np.abs(self.root * beta).sum(axis=0)).sum()
@@ -73,47 +74,45 @@ class Problem:
             out[tile] = block.T @ weights
         return out
 
-    def blocks_of(self, picked: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks_of(self, picked: Dictionary) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield tiles of training rows and the values there of all atoms of a dictionary, (n_atoms, n_rows)."""
         numbers = np.arange(picked.n_atoms)
-        step = max(1, TILE_BYTES // (8 * len(numbers)))
-        for start in range(0, len(self.y), step):
-            tile = slice(start, start + step)
+        for tile in tiles(len(self.y), 8 * len(numbers)):
             yield tile, picked.block(picked.rows(self.X[tile]), numbers, n_threads=self.n_threads)
 
     def risks(self, models: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-        """`R` of models given as (centres, weights (n_centers, n_targets)), and what rounding may have done to it.
+        """`R` of models given as (centres, coefficients (n_centers, n_targets)), and bounds on the rounding errors.
 
-        The norm `w' K w` of near-collinear atoms is a small difference of large terms; where the weights are so large
-        that it is lost, the second array says so.
+        The norm `w' K w` of near-collinear atoms is a small difference of large terms. The bound is large where
+        cancellation loses it.
         """
         centers = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(c for c, _ in models)]))
         n_targets = self.y.shape[1]
         stacked = np.zeros((len(centers), len(models), n_targets))
         for m, (own, weights) in enumerate(models):
             stacked[np.searchsorted(centers, own), m] = weights
-        risk, doubt = np.empty(len(models)), np.empty(len(models))
+        risk, rounding = np.empty(len(models)), np.empty(len(models))
         gram = self.atoms.gram(centers, centers, self.n_threads) if len(centers) else np.zeros((0, 0))
-        step = max(1, TILE_BYTES // (8 * len(self.y) * n_targets))
-        for start in range(0, len(models), step):
-            part = stacked[:, start : start + step]
+        for tile in tiles(len(models), 8 * len(self.y) * n_targets):
+            part = stacked[:, tile]
             values = self.values_of(centers, part.reshape(len(centers), part.shape[1] * n_targets))
             values = values.reshape(len(self.y), part.shape[1], n_targets)
             errors = np.einsum("i,imt->m", self.s, np.square(values - self.y[:, None]))
             norms = np.einsum("imt,imt->m", part, np.einsum("ij,jmt->imt", gram, part, optimize=True))
             sizes = np.einsum("imt,imt->m", np.abs(part), np.einsum("ij,jmt->imt", np.abs(gram), np.abs(part)))
-            risk[start : start + step] = errors / (2 * self.n) + self.alpha / 2 * norms
-            doubt[start : start + step] = ULPS * (errors / self.n + self.alpha * sizes)
-        return risk, doubt
+            risk[tile] = errors / (2 * self.n) + self.alpha / 2 * norms
+            rounding[tile] = ULPS * (errors / self.n + self.alpha * sizes)
+        return risk, rounding
 
 
-def fitted_with(model: Any, parameter: str) -> Any:
-    """The parameter as the fit had it; it may have been set to something else since."""
+def fitted_with(model: KernelPursuitRegressor, parameter: str) -> Any:
+    """The value that a parameter had in the fit; `set_params` may have changed it since."""
+    assert model._state is not None
     return model._state.given[parameter]
 
 
-def check_problem(model: Any, X: Matrix, y: Any, sample_weight: Any) -> Problem:
-    """Return the problem that `model` was fitted to, or refuse in one sentence what the theory does not cover."""
+def check_problem(model: KernelPursuitRegressor, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None) -> Problem:
+    """Return the problem that `model` was fitted to; raise an error for models that the theory does not cover."""
     if not hasattr(model, "path_"):
         raise NotFittedError("model is not fitted; call its fit(X, y) first.")
     penalty, alpha = model.penalty_, model.alpha_
@@ -131,6 +130,7 @@ def check_problem(model: Any, X: Matrix, y: Any, sample_weight: Any) -> Problem:
         raise ValueError("truncate is not covered by the bounds, which are for the sum of kernels; fit without it.")
     X, y = _check_arrays(model, X, y)
     s = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
+    assert model._state is not None
     kernel, loop = fitted_with(model, "kernel"), model._state.resolved.loop
     atoms = loop.dictionary.resolve(X, loop.gamma, None if sample_weight is None else s)
     if not atoms.is_mercer:
@@ -144,12 +144,12 @@ def check_problem(model: Any, X: Matrix, y: Any, sample_weight: Any) -> Problem:
     return Problem(atoms, X, y, s=s, alpha=float(alpha), n_threads=resolve_threads(model.n_jobs))
 
 
-def model_weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
+def model_weights(model: KernelPursuitRegressor) -> tuple[np.ndarray, np.ndarray]:
     """Centres and weights (n_centers, n_targets) of a fitted model."""
     return model.center_indices_, np.atleast_2d(model.coef_).T
 
 
-def _check_arrays(model: Any, X: Matrix, y: Any) -> tuple[Any, np.ndarray]:
+def _check_arrays(model: KernelPursuitRegressor, X: Matrix, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
     if sp.issparse(X):
         X = sp.csr_array(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
     else:
@@ -168,15 +168,11 @@ def _check_arrays(model: Any, X: Matrix, y: Any) -> tuple[Any, np.ndarray]:
     return X, y
 
 
-def _check_centers(model: Any, X: Matrix) -> None:
-    """Refuse rows that the centres are not among: the cheap sign of another X than that of the fit."""
+def _check_centers(model: KernelPursuitRegressor, X: Matrix) -> None:
+    """Raise an error where the centres are not among the rows: X is then not that of the fit."""
     numbers, centers = model.center_indices_, model.centers_
     inside = not len(numbers) or numbers.max() < X.shape[0]
     # The atoms of a precomputed matrix have no centres to compare.
-    if inside and (centers is None or not len(numbers) or np.array_equal(_dense(X[numbers]), _dense(centers))):
+    if inside and (centers is None or not len(numbers) or np.array_equal(dense(X[numbers]), dense(centers))):
         return
     raise ValueError("X does not hold the model's centres at center_indices_; give the rows that it was fitted on.")
-
-
-def _dense(array: Any) -> np.ndarray:
-    return array.toarray() if sp.issparse(array) else np.asarray(array)

@@ -1,20 +1,19 @@
-"""Zhang's theorems as functions of numbers: what k greedy steps of a sparse Gaussian process reach."""
+"""Zhang's bounds on the gap of a sparse Gaussian process after k greedy steps."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.bounds.steps import check_steps, in_shape
 
-# Halvings of the bracket for gamma in Theorem 6.1; every gamma gives a valid bound, so this only decides how good.
+# Bisection steps for gamma in Theorem 6.1. Every gamma gives a valid bound, so this decides only how tight it is.
 BISECTIONS = 60
 
 
 def zhang_theorem_5_1(
-    k: Any, gap_at_zero: float, exact_risk: float, largest_norm: float, alpha: float
+    k: ArrayLike, gap_at_zero: float, exact_risk: float, largest_norm: float, alpha: float
 ) -> float | np.ndarray:
     """Bound the gap of k greedy steps by Zhang's Theorem 5.1.
 
@@ -29,7 +28,7 @@ def zhang_theorem_5_1(
     gap_at_zero : float
         `R(0) - min R`.
     exact_risk : float
-        `min R`. The bound grows with this and with `gap_at_zero`, so upper bounds of either will do.
+        `min R`. The bound grows with this and with `gap_at_zero`, so upper bounds of either are valid.
     largest_norm : float
         `M = max_i sqrt(k(x_i, x_i))`.
     alpha : float
@@ -38,7 +37,7 @@ def zhang_theorem_5_1(
     Returns
     -------
     float or array
-        The bound, in step with `k`.
+        The bound, of the shape of `k`.
 
     Notes
     -----
@@ -62,7 +61,7 @@ def zhang_theorem_5_1(
     return in_shape(gap / (1 + gap * rate * k), k)
 
 
-def zhang_corollary_5_1(k: Any, risk_at_zero: float, largest_norm: float, alpha: float) -> float | np.ndarray:
+def zhang_corollary_5_1(k: ArrayLike, risk_at_zero: float, largest_norm: float, alpha: float) -> float | np.ndarray:
     """Bound the gap of k greedy steps by Zhang's Corollary 5.1, from the data alone.
 
     `gap_k <= R(0) (M² + alpha)² / (alpha² k + (M² + alpha)²)`; weaker than Theorem 5.1, which needs the exact risk.
@@ -79,7 +78,7 @@ def zhang_corollary_5_1(k: Any, risk_at_zero: float, largest_norm: float, alpha:
     Returns
     -------
     float or array
-        The bound, in step with `k`.
+        The bound, of the shape of `k`.
 
     Examples
     --------
@@ -95,7 +94,7 @@ def zhang_corollary_5_1(k: Any, risk_at_zero: float, largest_norm: float, alpha:
 
 
 def zhang_theorem_6_1(
-    k: Any, gap_at_zero: float, reference_gap: float, n_reference: int, rho: float, gamma: float | None = None
+    k: ArrayLike, gap_at_zero: float, reference_gap: float, n_reference: int, rho: float, gamma: float | None = None
 ) -> float | np.ndarray:
     """Bound the gap of k greedy steps with full refits by Zhang's Theorem 6.1.
 
@@ -114,14 +113,14 @@ def zhang_theorem_6_1(
     n_reference : int
         Number N of its atoms.
     rho : float
-        How far the reference atoms are from orthogonal, see `rho`; may be infinite.
+        Zhang's rho of the reference atoms, see `rho`; may be infinite.
     gamma : float, optional
         The free parameter; by default, the best for each k, by bisection.
 
     Returns
     -------
     float or array
-        The bound, in step with `k`; never above `gap_at_zero`.
+        The bound, of the shape of `k`; never above `gap_at_zero`.
 
     Notes
     -----
@@ -142,7 +141,7 @@ def zhang_theorem_6_1(
     if rho != np.inf:
         check_number("rho", rho, low=1)
 
-    def at(g: Any) -> tuple[np.ndarray, np.ndarray]:
+    def at(g: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         shrink = (g / (2 + g)) ** 2 / (n_reference * rho)
         return (1 + g) ** 2 * reference, (1 - shrink) ** k * gap
 

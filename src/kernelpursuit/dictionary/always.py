@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.functions import Functions
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
@@ -56,17 +54,17 @@ class Always(Dictionary):
         """Return just these."""
         return Always(self.part.take(atoms))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """The part."""
         return {"part": self.part}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Always:
+    def from_state(cls, state: State) -> Always:
         """Return what `state` describes."""
         return cls(state["part"])
 
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the part."""
         return self.part.block(rows, atoms, dtype, n_threads)

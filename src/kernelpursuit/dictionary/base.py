@@ -6,15 +6,20 @@ memory and `D'v` reads the dictionary once from front to back.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, RowForm, State
+from kernelpursuit.rows import slices
+
+if TYPE_CHECKING:
+    from kernelpursuit.dictionary.union import DictionaryLike
 
 # Scratch for tiles of a dictionary that only knows how to evaluate blocks.
 TILE_BYTES = 32 * 2**20
@@ -47,21 +52,21 @@ class Dictionary(ABC):
         """Number of atoms that it will have once it is resolved on rows `X`."""
         return self.n_atoms
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Dictionary:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> Dictionary:
         """Return this dictionary with everything filled in that the training rows `X` decide."""
         return self
 
-    def rows(self, X: Matrix) -> Any:
+    def rows(self, X: Matrix) -> RowForm:
         """Return `X` in the form that this dictionary evaluates; made once, used for many blocks."""
         return X
 
     @abstractmethod
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
 
-    def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+    def fill(self, rows: RowForm, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values of the given atoms into `out`, in its float type."""
         for tile in tiles(len(atoms), out.shape[1] * out.dtype.itemsize):
             out[tile] = self.block(rows, atoms[tile], out.dtype, n_threads)
@@ -69,6 +74,15 @@ class Dictionary(ABC):
     @abstractmethod
     def take(self, atoms: np.ndarray) -> Dictionary:
         """Return the dictionary of just these atoms, in this order."""
+
+    def with_training_rows(self, training_rows: np.ndarray | None) -> Dictionary:
+        """Return the same atoms, centred at the training rows of these numbers.
+
+        A subclass whose copies are incomplete (`copy.copy` goes by `__getstate__`) overrides it.
+        """
+        same = copy.copy(self)
+        same.training_rows = training_rows
+        return same
 
     @property
     def takes_gamma(self) -> bool:
@@ -84,12 +98,12 @@ class Dictionary(ABC):
         """Return this dictionary without what it keeps of the training data beside its atoms."""
         return self
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """What this dictionary is made of, by name: arrays, numbers, kernels and dictionaries, for `from_state`."""
         raise ValueError(f"{self!r} is made of functions, which cannot be written down as arrays.")
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Dictionary:
+    def from_state(cls, state: State) -> Dictionary:
         """Return the dictionary that `state` describes."""
         raise ValueError(f"{cls.__name__} cannot be made from arrays.")
 
@@ -116,7 +130,7 @@ class Dictionary(ABC):
 
     def rmatvec(
         self,
-        rows: Any,
+        rows: RowForm,
         V: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -131,7 +145,7 @@ class Dictionary(ABC):
 
     def sqnorms(
         self,
-        rows: Any,
+        rows: RowForm,
         weights: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -145,7 +159,7 @@ class Dictionary(ABC):
         return out
 
     def examine(
-        self, rows: Any, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
+        self, rows: RowForm, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """What `rmatvec` and `sqnorms` give in float64, from one evaluation of the atoms; no weights are ones."""
         products, squares = np.empty((V.shape[0], len(atoms))), np.empty(len(atoms))
@@ -156,26 +170,24 @@ class Dictionary(ABC):
                 squares[tile] = np.einsum("ij,ij,j->i", values, values, weights)
         return products, squares
 
-    def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+    def matvec(self, rows: RowForm, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` for every column of `coef`: shape (n_rows, n_targets)."""
         values = self.block(rows, np.arange(self.n_atoms), np.float64, n_threads)
         return values.T @ coef
 
-    def __add__(self, other: Any) -> Dictionary:
+    def __add__(self, other: DictionaryLike) -> Dictionary:
         """Return the union: the atoms of this dictionary, then those of the other."""
         from kernelpursuit.dictionary.union import Union, as_dictionary
 
         return Union(self, as_dictionary(other))
 
-    def __radd__(self, other: Any) -> Dictionary:
+    def __radd__(self, other: DictionaryLike) -> Dictionary:
         """Return the union with a kernel or function on the left."""
         from kernelpursuit.dictionary.union import Union, as_dictionary
 
         return Union(as_dictionary(other), self)
 
 
-def tiles(n_items: int, bytes_per_item: int) -> Iterator[slice]:
-    """Slices over `n_items` whose values take about `TILE_BYTES` each."""
-    step = max(1, TILE_BYTES // max(1, bytes_per_item))
-    for start in range(0, n_items, step):
-        yield slice(start, min(start + step, n_items))
+def tiles(n_items: int, bytes_per_item: int, tile_bytes: int | None = None) -> Iterator[slice]:
+    """Slices over `n_items` whose values take about `tile_bytes` each, by default `TILE_BYTES`."""
+    return slices(n_items, max(1, (tile_bytes or TILE_BYTES) // max(1, bytes_per_item)))

@@ -7,15 +7,15 @@ gamma applies phi to a multiple of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
-from kernelpursuit.dictionary.base import Dictionary
+from kernelpursuit._types import Matrix, RowForm, State
+from kernelpursuit.dictionary.base import Dictionary, tiles
 from kernelpursuit.dictionary.kernel_atoms import EmbeddedRows, KernelAtoms
 from kernelpursuit.dictionary.union import Union
 from kernelpursuit.kernels import Kernel
@@ -48,9 +48,9 @@ class DistanceTable:
         Float type of the sums. Values of a wider type are not made of them.
     """
 
-    def __init__(self, atoms: KernelAtoms, X: np.ndarray, dtype: Any):
+    def __init__(self, atoms: KernelAtoms, X: np.ndarray, dtype: DTypeLike):
         self.gamma = float(atoms.kernel.gamma)
-        self.dtype = np.dtype(dtype)
+        self.dtype: np.dtype = np.dtype(dtype)
         self.n_rows = X.shape[0]
         self._atoms = atoms
         self._X = X
@@ -66,7 +66,7 @@ class DistanceTable:
             )
         return self._sums
 
-    def find(self, X: Any) -> np.ndarray | None:
+    def find(self, X: Matrix) -> np.ndarray | None:
         """Which training row each row of `X` is, or None where one is none of them.
 
         Rows are told by what they hold: those of a fold come as copies, and equal rows have equal distances.
@@ -85,7 +85,7 @@ class DistanceTable:
         kernel: Kernel,
         atoms: np.ndarray,
         rows: np.ndarray,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         out: np.ndarray | None = None,
         n_threads: int | None = None,
     ) -> np.ndarray:
@@ -127,12 +127,11 @@ class DistanceAtoms(KernelAtoms):
     """
 
     def __init__(self, atoms: KernelAtoms, table: DistanceTable | None, numbers: np.ndarray | None = None):
-        super().__init__(atoms.kernel, atoms._centers)
-        self._place(atoms._factors, atoms._origin, atoms.training_rows)
+        super().__init__(**atoms.state())
         self._table = table
         self._numbers = numbers  # of each atom's centre in the table; None for all of them
 
-    def resolve(self, X: Any, gamma: Any = "scale", weights: np.ndarray | None = None) -> DistanceAtoms:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> DistanceAtoms:
         """Fill in the centres and gamma."""
         return DistanceAtoms(super().resolve(X, gamma, weights), self._table)
 
@@ -140,18 +139,24 @@ class DistanceAtoms(KernelAtoms):
         """Return the atoms at these centres."""
         return DistanceAtoms(super().take(atoms), self._table, self._places(atoms))
 
+    def with_training_rows(self, training_rows: np.ndarray | None) -> DistanceAtoms:
+        """Return the same atoms, whose centres are at other rows."""
+        return DistanceAtoms(super().with_training_rows(training_rows), self._table, self._numbers)
+
     def free(self) -> KernelAtoms:
         """Return the same atoms without the table."""
-        return KernelAtoms(self.kernel, self._centers)._place(self._factors, self._origin, self.training_rows)
+        return KernelAtoms(**self.state())
 
-    def rows(self, X: Any) -> Any:
+    def rows(self, X: Matrix) -> RowForm:
         """Embed `X`, and remember what it was."""
         embedded = super().rows(X)
         if self._table is None or not isinstance(embedded, EmbeddedRows):
             return embedded
         return KnownRows(embedded, X, self._table)
 
-    def block(self, rows: Any, atoms: np.ndarray, dtype: Any = np.float64, n_threads: int | None = None) -> np.ndarray:
+    def block(
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+    ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
         known = self._known(rows, atoms, dtype)
         if known is None:
@@ -159,23 +164,23 @@ class DistanceAtoms(KernelAtoms):
         assert self._table is not None
         return self._table.values(self.kernel, self._places(atoms), known, dtype, n_threads=n_threads)
 
-    def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+    def fill(self, rows: RowForm, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values where they are to stay."""
         known = self._known(rows, atoms, out.dtype)
         if known is None:
             return super().fill(rows, atoms, out, n_threads)
         assert self._table is not None
         places = self._places(atoms)
-        for tile in _pieces(len(atoms), out.shape[1]):
+        for tile in tiles(len(atoms), 8 * out.shape[1], PIECE_BYTES):
             self._table.values(self.kernel, places[tile], known, out=out[tile], n_threads=n_threads)
         return None
 
     def sqnorms(
         self,
-        rows: Any,
+        rows: RowForm,
         weights: np.ndarray,
         atoms: np.ndarray,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         n_threads: int | None = None,
     ) -> np.ndarray:
         """Weighted squared norms, tile by tile of values from the table."""
@@ -184,7 +189,7 @@ class DistanceAtoms(KernelAtoms):
             return super().sqnorms(rows, weights, atoms, dtype, n_threads=n_threads)
         assert self._table is not None
         out, places, plain = np.empty(len(atoms)), self._places(atoms), bool((weights == 1.0).all())
-        for tile in _pieces(len(atoms), len(weights)):
+        for tile in tiles(len(atoms), 8 * len(weights), PIECE_BYTES):
             values = self._table.values(self.kernel, places[tile], known, dtype, n_threads=n_threads)
             if plain:
                 out[tile] = _native.stored_examine(values, np.empty((0, len(weights))), n_threads)[1]
@@ -196,7 +201,7 @@ class DistanceAtoms(KernelAtoms):
     def _places(self, atoms: np.ndarray) -> np.ndarray:
         return np.asarray(atoms) if self._numbers is None else self._numbers[atoms]
 
-    def _known(self, rows: Any, atoms: np.ndarray, dtype: Any) -> np.ndarray | None:
+    def _known(self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike) -> np.ndarray | None:
         """Numbers of the rows in the table, where it is to serve; else None."""
         if self._table is None or not isinstance(rows, KnownRows) or len(atoms) < MANY_ATOMS:
             return None
@@ -206,7 +211,7 @@ class DistanceAtoms(KernelAtoms):
         gathers = self._numbers is not None or numbers is None or not _is_range(numbers)
         return None if gathers and rows.shape[1] < GATHER_FROM else numbers
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> State:
         """Leave out the table: what it holds can be computed again."""
         return {**super().__getstate__(), "_table": None}
 
@@ -214,9 +219,9 @@ class DistanceAtoms(KernelAtoms):
 class KnownRows(EmbeddedRows):
     """Embedded rows that may be looked up in a table of distances."""
 
-    def __init__(self, rows: EmbeddedRows, X: Any, table: DistanceTable):
+    def __init__(self, rows: EmbeddedRows, X: Matrix, table: DistanceTable):
         super().__init__(rows[np.float64])
-        self._given: Any = X
+        self._given: Matrix = X
         self._table = table
         self._found: np.ndarray | None = None
 
@@ -227,7 +232,7 @@ class KnownRows(EmbeddedRows):
         return self._found
 
 
-def share_distances(dictionary: Dictionary, X: Any, gamma: float, dtype: Any = np.float64) -> Dictionary:
+def share_distances(dictionary: Dictionary, X: Matrix, gamma: float, dtype: DTypeLike = np.float64) -> Dictionary:
     """Return a dictionary of the same atoms whose distances to the rows of `X` are computed once for all gammas.
 
     Parameters
@@ -267,7 +272,7 @@ def share_distances(dictionary: Dictionary, X: Any, gamma: float, dtype: Any = n
     """
     if sp.issparse(X):
         return dictionary
-    tables: dict[Any, DistanceTable] = {}
+    tables: dict[tuple[bool, int], DistanceTable] = {}
     parts = []
     for part in _parts(dictionary):
         if can_share(part):
@@ -310,15 +315,9 @@ def _parts(dictionary: Dictionary) -> list[Dictionary]:
     return dictionary.parts if isinstance(dictionary, Union) else [dictionary]
 
 
-def _table_key(part: Any) -> tuple[bool, int]:
+def _table_key(part: KernelAtoms) -> tuple[bool, int]:
     """Parts of the same key have the same distances."""
     return part.kernel.kind == "laplacian", id(part._centers)
-
-
-def _pieces(n_atoms: int, n_rows: int) -> Iterator[slice]:
-    step = max(1, PIECE_BYTES // (8 * max(n_rows, 1)))
-    for start in range(0, n_atoms, step):
-        yield slice(start, min(start + step, n_atoms))
 
 
 def _keys(X: np.ndarray) -> list[bytes]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary
 
 
@@ -23,20 +22,20 @@ class Functions(Dictionary):
     >>> trend = Functions(lambda X: X[:, 0], lambda X: np.sin(X[:, 1]))
     """
 
-    def __init__(self, *functions: Callable[[Any], Any]):
+    def __init__(self, *functions: Callable[[Matrix], ArrayLike]):
         if not functions:
             raise ValueError("Functions() is empty; give at least one function of the rows X.")
         for function in functions:
             if not callable(function):
                 raise ValueError(f"Functions takes functions of the rows X, not {function!r}.")
-        self.functions: Sequence[Callable[[Any], Any]] = functions
+        self.functions: Sequence[Callable[[Matrix], ArrayLike]] = functions
 
     @property
     def n_atoms(self) -> int:
         """Number of functions."""
         return len(self.functions)
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Functions:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> Functions:
         """Functions need nothing of the data."""
         return self.take(np.arange(self.n_atoms))
 
@@ -48,7 +47,7 @@ class Functions(Dictionary):
         return taken
 
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the functions, checked for shape and finiteness."""
         out = np.empty((len(atoms), rows.shape[0]), dtype=dtype)
@@ -71,7 +70,7 @@ class Functions(Dictionary):
         return f"Functions({', '.join(map(_name, self.functions))})"
 
 
-def _name(function: Callable[[Any], Any]) -> str:
+def _name(function: Callable[[Matrix], ArrayLike]) -> str:
     return getattr(function, "__name__", repr(function))
 
 
@@ -85,16 +84,14 @@ class Constant(Functions):
     def __init__(self) -> None:
         super().__init__(_one)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """How often the constant is in: once, or where no such atom was picked, never."""
         return {"n_atoms": self.n_atoms, "training_rows": self.training_rows}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Functions:
+    def from_state(cls, state: State) -> Dictionary:
         """Return the constant that `state` describes."""
-        made = cls().take(np.zeros(state["n_atoms"], dtype=np.intp))
-        made.training_rows = state["training_rows"]
-        return made
+        return cls().take(np.zeros(state["n_atoms"], dtype=np.intp)).with_training_rows(state["training_rows"])
 
     def __repr__(self) -> str:
         """Show that it is the constant."""

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit import _native
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import EmbeddingOrigin, Matrix, RowForm, State
 from kernelpursuit._validate import as_floats, check_finite
 from kernelpursuit.dictionary.base import Dictionary
-from kernelpursuit.kernels import CallableKernel, Kernel, as_kernel
+from kernelpursuit.kernels import CallableKernel, Kernel, KernelLike, as_kernel
 from kernelpursuit.kernels.sparse import sparse_block
 
 
@@ -29,6 +29,8 @@ class KernelAtoms(Dictionary):
         Positive factors of gamma, one for each of the centres, which must be given: atom j is the kernel with
         ``gamma * f_j``. For stationary kernels alone; 1 by default. Atoms whose factors differ are not sections of one
         kernel, so they have no positive semidefinite kernel behind them.
+    origin, training_rows : optional
+        What `resolve` fills in: where the embedding has its origin, and the training row of each centre.
 
     Examples
     --------
@@ -37,14 +39,21 @@ class KernelAtoms(Dictionary):
     >>> dictionary = KernelAtoms("rbf") + KernelAtoms("linear", centers=np.eye(2)) + Constant()
     """
 
-    _factors: np.ndarray | None = None
-
-    def __init__(self, kernel: Any, centers: Matrix = None, factors: Any = None):
+    def __init__(
+        self,
+        kernel: KernelLike,
+        centers: Matrix = None,
+        factors: ArrayLike | None = None,
+        *,
+        origin: EmbeddingOrigin = 0.0,
+        training_rows: np.ndarray | None = None,
+    ):
         self.kernel: Any = as_kernel(kernel)
-        self._centers: Any = centers if centers is None or sp.issparse(centers) else np.asarray(centers)
+        self._centers: Matrix = centers if centers is None or sp.issparse(centers) else np.asarray(centers)
         self._factors = None if factors is None else _check_factors(factors, self.kernel, self._centers)
-        self._origin: Any = 0.0
-        self._center_rows: Any = None
+        self._origin = origin
+        self.training_rows = training_rows
+        self._center_rows: RowForm = None
 
     @property
     def is_mercer(self) -> bool:
@@ -67,7 +76,7 @@ class KernelAtoms(Dictionary):
         return self.centers.shape[0]
 
     @property
-    def centers(self) -> Any:
+    def centers(self) -> Matrix:
         """The centres, one row an atom."""
         if self._centers is None:
             raise ValueError("KernelAtoms at the training rows has no centres before resolve(X).")
@@ -82,11 +91,11 @@ class KernelAtoms(Dictionary):
         """Number of centres: the rows, unless others are given."""
         return X.shape[0] if self.at_training_rows else self.n_atoms
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> KernelAtoms:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> KernelAtoms:
         """Fill in the centres and gamma; move the origin of stationary kernels into the data."""
         if isinstance(self.kernel, CallableKernel):
             kernel: Any = self.kernel
-            origin: Any = 0.0
+            origin: EmbeddingOrigin = 0.0
         else:
             kernel = self.kernel.resolve(X, gamma, weights)
             origin = kernel.origin(X)
@@ -94,16 +103,13 @@ class KernelAtoms(Dictionary):
         centers = X if at_training_rows else _check_centers(self._centers, X.shape[1])
         n_centers = centers.shape[0]
         rows = np.arange(n_centers) if at_training_rows else np.full(n_centers, -1)
-        return KernelAtoms(kernel, centers)._place(self._factors, origin, rows)
+        return KernelAtoms(kernel, centers, self._factors, origin=origin, training_rows=rows)
 
-    def _place(self, factors: Any, origin: Any, training_rows: np.ndarray | None) -> KernelAtoms:
-        """Fill in what the training rows have decided; factors were checked before."""
-        self._factors = factors
-        self._origin = origin
-        self.training_rows = training_rows
-        return self
+    def with_training_rows(self, training_rows: np.ndarray | None) -> KernelAtoms:
+        """Return the same atoms, whose centres are at other rows."""
+        return KernelAtoms(**{**self.state(), "training_rows": training_rows})
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Kernel, centres and factors, and where the embedding has its origin."""
         return {
             "kernel": self.kernel,
@@ -114,17 +120,17 @@ class KernelAtoms(Dictionary):
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> KernelAtoms:
+    def from_state(cls, state: State) -> KernelAtoms:
         """Return the atoms that `state` describes."""
-        atoms = cls(state["kernel"], state["centers"])
-        return atoms._place(state["factors"], state["origin"], state["training_rows"])
+        return cls(**state)
 
     def take(self, atoms: np.ndarray) -> KernelAtoms:
         """Return the atoms at these centres; the centres are copied."""
-        taken = None if self.training_rows is None else self.training_rows[atoms]
-        return KernelAtoms(self.kernel, self.centers[atoms])._place(self._factors_of(atoms), self._origin, taken)
+        centers, factors = self.centers[atoms], self._factors_of(atoms)
+        rows = None if self.training_rows is None else self.training_rows[atoms]
+        return KernelAtoms(self.kernel, centers, factors, origin=self._origin, training_rows=rows)
 
-    def _factors_of(self, atoms: Any) -> np.ndarray | None:
+    def _factors_of(self, atoms: np.ndarray) -> np.ndarray | None:
         return None if self._factors is None else self._factors[atoms]
 
     def repeated(self) -> np.ndarray:
@@ -157,25 +163,25 @@ class KernelAtoms(Dictionary):
             same = (centers[others] == centers[atom]).all(axis=1)
         return same if self._factors is None else same & (self._factors[others] == self._factors[atom])
 
-    def rows(self, X: Matrix) -> Any:
+    def rows(self, X: Matrix) -> RowForm:
         """Embed `X` once: shifted to the origin and scaled, so that the native core needs no scales."""
         if X is self._centers:
             return self._embedded_centers()
         return self._embed(X)
 
-    def _embed(self, X: Matrix) -> Any:
+    def _embed(self, X: Matrix) -> RowForm:
         if isinstance(self.kernel, CallableKernel):
             return X
         embedded = self.kernel.embed(X, self._origin)
         return embedded if sp.issparse(embedded) else EmbeddedRows(embedded)
 
-    def _embedded_centers(self) -> Any:
+    def _embedded_centers(self) -> RowForm:
         if self._center_rows is None:
             self._center_rows = self._embed(self.centers)
         return self._center_rows
 
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms on rows, shape (len(atoms), n_rows)."""
         centers = self._embedded_centers()
@@ -189,7 +195,7 @@ class KernelAtoms(Dictionary):
             values = _native.block(self.kernel.spec, centers, rows[dtype], n_threads=n_threads, factors=factors)
         return np.ascontiguousarray(values, dtype=dtype)
 
-    def fill(self, rows: Any, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
+    def fill(self, rows: RowForm, atoms: np.ndarray, out: np.ndarray, n_threads: int | None = None) -> None:
         """Write the values where they are to stay: fresh memory is slow, and the core's threads touch it together."""
         if not self._is_native(rows):
             return super().fill(rows, atoms, out, n_threads)
@@ -199,7 +205,7 @@ class KernelAtoms(Dictionary):
 
     def rmatvec(
         self,
-        rows: Any,
+        rows: RowForm,
         V: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -213,7 +219,7 @@ class KernelAtoms(Dictionary):
 
     def sqnorms(
         self,
-        rows: Any,
+        rows: RowForm,
         weights: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -226,7 +232,7 @@ class KernelAtoms(Dictionary):
         return _native.sqnorms(self.kernel.spec, centers, rows[dtype], weights, n_threads=n_threads, factors=factors)
 
     def examine(
-        self, rows: Any, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
+        self, rows: RowForm, V: np.ndarray, weights: np.ndarray | None, atoms: np.ndarray, n_threads: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """`D' V` and squared norms by the native core, without storing D."""
         if not self._is_native(rows):
@@ -235,14 +241,14 @@ class KernelAtoms(Dictionary):
         spec, rows = self.kernel.spec, rows[np.float64]
         return _native.examine(spec, centers, rows, V, weights=weights, n_threads=n_threads, factors=factors)
 
-    def matvec(self, rows: Any, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+    def matvec(self, rows: RowForm, coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c` by the native core, without storing D."""
         if not self._is_native(rows):
             return super().matvec(rows, coef, n_threads)
         centers, rows = self._embedded_centers()[np.float64], rows[np.float64]
         return _native.matvec(self.kernel.spec, rows, centers, coef, n_threads=n_threads, factors=self._factors)
 
-    def _is_native(self, rows: Any) -> bool:
+    def _is_native(self, rows: RowForm) -> bool:
         return isinstance(rows, EmbeddedRows) and isinstance(self._embedded_centers(), EmbeddedRows)
 
     def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
@@ -260,11 +266,11 @@ class KernelAtoms(Dictionary):
         squares = (numbers[start : start + 64] for start in range(0, self.n_atoms, 64))
         return np.concatenate([np.zeros(0), *(self.block(centers[j], j).diagonal() for j in squares)])
 
-    def _rows_of_centers(self, atoms: np.ndarray) -> Any:
+    def _rows_of_centers(self, atoms: np.ndarray) -> RowForm:
         centers = self._embedded_centers()
         return EmbeddedRows(centers[np.float64][atoms]) if isinstance(centers, EmbeddedRows) else centers[atoms]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> State:
         """Leave out what can be computed again."""
         return {**self.__dict__, "_center_rows": None}
 
@@ -280,10 +286,10 @@ class EmbeddedRows:
     def __init__(self, z: np.ndarray):
         # Rows of a data frame come column by column, and would be copied for every block.
         z = np.ascontiguousarray(z)
-        self._by_dtype = {np.dtype(np.float64): z}
+        self._by_dtype: dict[np.dtype, np.ndarray] = {np.dtype(np.float64): z}
         self.shape = z.shape
 
-    def __getitem__(self, dtype: Any) -> np.ndarray:
+    def __getitem__(self, dtype: DTypeLike) -> np.ndarray:
         """Return the rows in the given float type."""
         dtype = np.dtype(dtype)
         if dtype not in self._by_dtype:
@@ -291,11 +297,11 @@ class EmbeddedRows:
         return self._by_dtype[dtype]
 
 
-def _raw(rows: Any) -> Any:
+def _raw(rows: RowForm) -> Matrix:
     return rows[np.float64] if isinstance(rows, EmbeddedRows) else rows
 
 
-def _check_factors(factors: Any, kernel: Any, centers: Matrix) -> np.ndarray:
+def _check_factors(factors: ArrayLike, kernel: Any, centers: Matrix) -> np.ndarray:
     if isinstance(kernel, CallableKernel) or not kernel.is_stationary:
         name = kernel.name if isinstance(kernel, CallableKernel) else type(kernel).__name__
         raise ValueError(
@@ -314,7 +320,7 @@ def _check_factors(factors: Any, kernel: Any, centers: Matrix) -> np.ndarray:
     return checked
 
 
-def _check_centers(centers: Matrix, n_features: int) -> Any:
+def _check_centers(centers: Matrix, n_features: int) -> Matrix:
     centers = centers if sp.issparse(centers) else as_floats("centers", centers)
     if centers.ndim != 2 or centers.shape[1] != n_features or centers.shape[0] == 0:
         raise ValueError(

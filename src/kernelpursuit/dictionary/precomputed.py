@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary
+from kernelpursuit.rows import dense
 
 # Up to this size, positive semidefiniteness is decided by a factorisation; above, by necessary conditions.
 FACTORISE_UP_TO = 2000
@@ -31,27 +29,35 @@ class Precomputed(Dictionary):
     ----------
     is_mercer : bool, optional
         Whether the columns are a Gram matrix of a positive semidefinite kernel; by default looked up in the matrix.
+    matrix, columns, n_columns, training_rows : optional
+        What `resolve` fills in: the training matrix, the number of each atom's column in it, how many columns it has,
+        and the training row of each atom.
     """
 
-    def __init__(self, is_mercer: bool | None = None):
+    def __init__(
+        self,
+        is_mercer: bool | None = None,
+        *,
+        matrix: Matrix = None,
+        columns: np.ndarray | None = None,
+        n_columns: int = 0,
+        training_rows: np.ndarray | None = None,
+    ):
         self._said_mercer = is_mercer
-        self._matrix: Any = None
-        self.columns: np.ndarray | None = None  # number of each atom's column in the training matrix
-        self.n_columns = 0  # how many columns that matrix had
+        self._matrix = matrix
+        self.columns = columns
+        self.n_columns = n_columns
+        self.training_rows = training_rows
 
     def count(self, X: Matrix) -> int:
         """Number of columns."""
         return X.shape[1]
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Precomputed:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> Precomputed:
         """Take the columns of `X` as atoms."""
-        resolved = Precomputed(self._said_mercer)
-        resolved._matrix = X
-        resolved.columns = np.arange(X.shape[1])
-        resolved.n_columns = X.shape[1]
-        square = X.shape[0] == X.shape[1]
-        resolved.training_rows = np.arange(X.shape[1]) if square else np.full(X.shape[1], -1)
-        return resolved
+        n = X.shape[1]
+        rows = np.arange(n) if X.shape[0] == n else np.full(n, -1)
+        return Precomputed(self._said_mercer, matrix=X, columns=np.arange(n), n_columns=n, training_rows=rows)
 
     @property
     def n_atoms(self) -> int:
@@ -69,12 +75,13 @@ class Precomputed(Dictionary):
 
     def take(self, atoms: np.ndarray) -> Precomputed:
         """Return these columns of the same matrix."""
-        taken = Precomputed(self._said_mercer)
-        taken._matrix = self._matrix
-        taken.n_columns = self.n_columns
-        taken.columns = self.columns[atoms] if self.columns is not None else None
-        taken.training_rows = self.training_rows[atoms] if self.training_rows is not None else None
-        return taken
+        columns = None if self.columns is None else self.columns[atoms]
+        rows = None if self.training_rows is None else self.training_rows[atoms]
+        return Precomputed(**{**self.state(), "columns": columns, "training_rows": rows}, matrix=self._matrix)
+
+    def with_training_rows(self, training_rows: np.ndarray | None) -> Precomputed:
+        """Return the same columns of the same matrix, which belong to other rows."""
+        return Precomputed(**{**self.state(), "training_rows": training_rows}, matrix=self._matrix)
 
     @property
     def follows_rows(self) -> bool:
@@ -83,11 +90,9 @@ class Precomputed(Dictionary):
 
     def free(self) -> Precomputed:
         """Return the columns' numbers without the matrix."""
-        freed = self.take(np.arange(self.n_atoms))
-        freed._matrix = None
-        return freed
+        return Precomputed(**self.state())
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """The columns' numbers; not the matrix."""
         return {
             "is_mercer": self._said_mercer,
@@ -97,31 +102,25 @@ class Precomputed(Dictionary):
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Precomputed:
+    def from_state(cls, state: State) -> Precomputed:
         """Return the columns that `state` describes."""
-        made = cls(state["is_mercer"])
-        made.columns, made.n_columns = state["columns"], state["n_columns"]
-        made.training_rows = state["training_rows"]
-        return made
+        return cls(**state)
 
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values read from `rows`, which hold all columns, or just those of this dictionary, in its order."""
         assert self.columns is not None
         only_mine = rows.shape[1] == self.n_atoms != self.n_columns
         columns = np.asarray(atoms) if only_mine else self.columns[atoms]
-        values = rows[:, columns]
-        values = values.toarray() if sp.issparse(values) else values
-        return np.ascontiguousarray(values.T, dtype=dtype)
+        return np.ascontiguousarray(dense(rows[:, columns]).T, dtype=dtype)
 
     def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Entries of the Gram matrix."""
         if not self.is_mercer:
             return super().gram(atoms, others)
         assert self.columns is not None
-        entries = self._matrix[self.columns[atoms]][:, self.columns[others]]
-        return np.asarray(entries.toarray() if sp.issparse(entries) else entries, dtype=np.float64)
+        return dense(self._matrix[self.columns[atoms]][:, self.columns[others]], np.float64)
 
     def own_values(self) -> np.ndarray:
         """The diagonal of a square matrix."""
@@ -133,16 +132,16 @@ class Precomputed(Dictionary):
         """Show the number of columns."""
         return "Precomputed()" if self.columns is None else f"Precomputed({len(self.columns)} columns)"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> State:
         """A model keeps column numbers, not the training matrix."""
         return {**self.__dict__, "_matrix": None}
 
 
-def _is_gram(matrix: Any) -> bool:
+def _is_gram(matrix: Matrix) -> bool:
     """Whether `matrix` is symmetric and, as far as is affordable to see, positive semidefinite."""
     if matrix is None or matrix.shape[0] != matrix.shape[1]:
         return False
-    K = np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
+    K = dense(matrix, np.float64)
     diagonal = K.diagonal()
     scale = float(diagonal.max(initial=0.0))
     if (diagonal < 0).any() or not np.allclose(K, K.T, rtol=SYMMETRIC, atol=CANCELLED * scale):

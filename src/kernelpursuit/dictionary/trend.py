@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.linalg import qr
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit.dictionary.base import Dictionary
 
 # A feature whose standard deviation is below this fraction of its largest value is constant but for rounding: that is
@@ -32,6 +29,10 @@ class LinearTrend(Dictionary):
     center, spread : arrays of shape (n_features,), optional
         What is subtracted from each feature, and what it is divided by, 0 for one that is left out; by default mean
         and standard deviation of the training rows.
+    features : array of int, optional
+        The features that are atoms; by default all that are not left out.
+    training_rows : array of int, optional
+        -1 for each atom, since none is centred at a training row.
 
     Examples
     --------
@@ -40,10 +41,18 @@ class LinearTrend(Dictionary):
     >>> model = KernelPursuitRegressor(kernel=Always(LinearTrend()) + "rbf", gamma=1.0)
     """
 
-    def __init__(self, center: np.ndarray | None = None, spread: np.ndarray | None = None):
+    def __init__(
+        self,
+        center: np.ndarray | None = None,
+        spread: np.ndarray | None = None,
+        *,
+        features: np.ndarray | None = None,
+        training_rows: np.ndarray | None = None,
+    ):
         self.center = center
         self.spread = spread
-        self.features = None if spread is None else np.flatnonzero(spread)
+        self.features = np.flatnonzero(spread) if features is None and spread is not None else features
+        self.training_rows = training_rows
 
     @property
     def n_atoms(self) -> int:
@@ -52,7 +61,7 @@ class LinearTrend(Dictionary):
             raise ValueError("LinearTrend() has no atoms before it has seen rows.")
         return len(self.features)
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> LinearTrend:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> LinearTrend:
         """Fill in means and standard deviations of the rows."""
         if self.spread is not None:
             return self
@@ -77,12 +86,10 @@ class LinearTrend(Dictionary):
     def take(self, atoms: np.ndarray) -> LinearTrend:
         """Return just these features."""
         assert self.features is not None
-        taken = copy.copy(self)
-        taken.features = self.features[atoms]
-        taken.training_rows = np.full(len(atoms), -1)
-        return taken
+        nowhere = np.full(len(atoms), -1)
+        return LinearTrend(self.center, self.spread, features=self.features[atoms], training_rows=nowhere)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Centre and spread of the features, and which of them are in."""
         return {
             "center": self.center,
@@ -92,14 +99,12 @@ class LinearTrend(Dictionary):
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> LinearTrend:
+    def from_state(cls, state: State) -> LinearTrend:
         """Return the line that `state` describes."""
-        made = cls(state["center"], state["spread"])
-        made.features, made.training_rows = state["features"], state["training_rows"]
-        return made
+        return cls(**state)
 
     def block(
-        self, rows: Any, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Standardised features."""
         assert self.features is not None

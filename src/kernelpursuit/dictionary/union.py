@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, RowForm, State
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary.base import Dictionary
 from kernelpursuit.dictionary.kernel_atoms import KernelAtoms
 from kernelpursuit.dictionary.precomputed import Precomputed
-from kernelpursuit.kernels import BY_NAME
+from kernelpursuit.kernels import BY_NAME, KernelLike
+from kernelpursuit.rows import dense
 
 
 class Union(Dictionary):
@@ -24,14 +24,15 @@ class Union(Dictionary):
     of k atoms is evaluated by as many products as it has kernels; `order` says where atom number j stands.
     """
 
-    def __init__(self, *parts: Dictionary):
+    def __init__(self, *parts: Dictionary, order: np.ndarray | None = None, training_rows: np.ndarray | None = None):
         # A union of unions is flat, so that (a + b) + c and a + (b + c) number their atoms alike.
         self.parts: list[Dictionary] = []
         for part in parts:
             self.parts.extend(part.parts if isinstance(part, Union) else [part])
         if any(isinstance(part, Precomputed) for part in self.parts):
             raise ValueError("kernel='precomputed' cannot be part of a union; append its columns to X instead.")
-        self.order: np.ndarray | None = None
+        self.order = order
+        self.training_rows = training_rows
 
     @property
     def is_mercer(self) -> bool:
@@ -56,10 +57,10 @@ class Union(Dictionary):
     def _in_order(self, values: np.ndarray) -> np.ndarray:
         return values if self.order is None else values[self.order]
 
-    def _places(self, atoms: Any) -> np.ndarray:
+    def _places(self, atoms: Sequence[int] | np.ndarray) -> np.ndarray:
         return np.asarray(atoms) if self.order is None else self.order[atoms]
 
-    def _by_part(self, atoms: Any) -> Iterator[tuple[int, Dictionary, np.ndarray, np.ndarray]]:
+    def _by_part(self, atoms: Sequence[int] | np.ndarray) -> Iterator[tuple[int, Dictionary, np.ndarray, np.ndarray]]:
         """Yield (part number, part, which of `atoms` are its, their numbers in the part)."""
         places, starts = self._places(atoms), self.starts
         for k, part in enumerate(self.parts):
@@ -71,19 +72,20 @@ class Union(Dictionary):
         """Number of atoms of all parts."""
         return sum(part.count(X) for part in self.parts)
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Union:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> Union:
         """Resolve every part."""
-        union = Union(*(part.resolve(X, gamma, weights) for part in self.parts))
-        union.training_rows = np.concatenate([_training_rows(part) for part in union.parts])
-        return union
+        parts = [part.resolve(X, gamma, weights) for part in self.parts]
+        return Union(*parts, training_rows=np.concatenate([_training_rows(part) for part in parts]))
 
     def with_parts(self, parts: Iterable[Dictionary]) -> Union:
         """Return the union of other parts with as many atoms each, in the order of this one."""
-        union = Union(*parts)
-        union.order, union.training_rows = self.order, self.training_rows
-        return union
+        return Union(*parts, order=self.order, training_rows=self.training_rows)
 
-    def rows(self, X: Matrix) -> list[Any]:
+    def with_training_rows(self, training_rows: np.ndarray | None) -> Union:
+        """Return the same parts, whose atoms are centred at other rows."""
+        return Union(*self.parts, order=self.order, training_rows=training_rows)
+
+    def rows(self, X: Matrix) -> list[RowForm]:
         """Rows in the form of each part."""
         return [part.rows(X) for part in self.parts]
 
@@ -92,22 +94,19 @@ class Union(Dictionary):
         nothing = np.zeros(0, dtype=np.intp)
         # Even a union of nothing keeps a part, which knows the rows and the width of its centres.
         pieces = list(self._by_part(atoms)) or [(0, self.parts[0], nothing, nothing)]
-        taken = Union(*(part.take(numbers) for _, part, _, numbers in pieces))
-        taken.order = np.empty(len(atoms), dtype=np.intp)
-        taken.order[np.concatenate([mine for _, _, mine, _ in pieces])] = np.arange(len(atoms))
-        taken.training_rows = _training_rows(self)[atoms]
-        return taken
+        order = np.empty(len(atoms), dtype=np.intp)
+        order[np.concatenate([mine for _, _, mine, _ in pieces])] = np.arange(len(atoms))
+        parts = (part.take(numbers) for _, part, _, numbers in pieces)
+        return Union(*parts, order=order, training_rows=_training_rows(self)[atoms])
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """The parts, and the order of their atoms."""
         return {"parts": self.parts, "order": self.order, "training_rows": self.training_rows}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Union:
+    def from_state(cls, state: State) -> Union:
         """Return the union that `state` describes."""
-        made = cls(*state["parts"])
-        made.order, made.training_rows = state["order"], state["training_rows"]
-        return made
+        return cls(*state["parts"], order=state["order"], training_rows=state["training_rows"])
 
     def repeated(self) -> np.ndarray:
         """Which atoms repeat an earlier one of their part."""
@@ -123,7 +122,7 @@ class Union(Dictionary):
         return out
 
     def block(
-        self, rows: list[Any], atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
+        self, rows: list[RowForm], atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
         """Values of the given atoms, part by part."""
         out = np.empty((len(atoms), rows[0].shape[0]), dtype=dtype)
@@ -133,7 +132,7 @@ class Union(Dictionary):
 
     def rmatvec(
         self,
-        rows: list[Any],
+        rows: list[RowForm],
         V: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -147,7 +146,7 @@ class Union(Dictionary):
 
     def sqnorms(
         self,
-        rows: list[Any],
+        rows: list[RowForm],
         weights: np.ndarray,
         atoms: np.ndarray,
         dtype: DTypeLike = np.float64,
@@ -159,7 +158,7 @@ class Union(Dictionary):
             out[mine] = part.sqnorms(rows[k], weights, numbers, dtype, n_threads=n_threads)
         return out
 
-    def matvec(self, rows: list[Any], coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+    def matvec(self, rows: list[RowForm], coef: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """`D c`, the sum over parts."""
         out = np.zeros((rows[0].shape[0], coef.shape[1]))
         for k, part, mine, numbers in self._by_part(np.arange(self.n_atoms)):
@@ -167,16 +166,16 @@ class Union(Dictionary):
         return out
 
     @property
-    def centers(self) -> Any:
+    def centers(self) -> Matrix:
         """Centres of all atoms; a row of NaN for an atom that has none. None where no part has any."""
-        each: list[Any] = [part.centers for part in self.parts]
+        each: list[Matrix] = [part.centers for part in self.parts]
         widths = {c.shape[1] for c in each if c is not None}
         if not widths:
             return None
-        filled: list[Any] = [
+        filled: list[Matrix] = [
             np.full((p.n_atoms, *widths), np.nan) if c is None else c for p, c in zip(self.parts, each)
         ]
-        return self._in_order(np.vstack([c.toarray() if sp.issparse(c) else c for c in filled]))
+        return self._in_order(np.vstack([dense(c) for c in filled]))
 
     def gram(self, atoms: np.ndarray, others: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Inner products in the direct sum of the parts' spaces: atoms of different parts are orthogonal."""
@@ -202,7 +201,11 @@ def _training_rows(dictionary: Dictionary) -> np.ndarray:
     return np.full(dictionary.n_atoms, -1) if rows is None else rows
 
 
-def as_dictionary(kernel: Any) -> Dictionary:
+#: What stands for a dictionary: a kernel, a dictionary, or several of these.
+DictionaryLike: TypeAlias = KernelLike | Dictionary | list["DictionaryLike"] | tuple["DictionaryLike", ...]
+
+
+def as_dictionary(kernel: DictionaryLike) -> Dictionary:
     """Return the dictionary that `kernel` stands for.
 
     A name, a kernel object or a callable means that kernel at every training row; a list, each of its members one
@@ -221,7 +224,7 @@ def as_dictionary(kernel: Any) -> Dictionary:
     return KernelAtoms(kernel)
 
 
-def widths(kernel: Any, gammas: Any) -> Union:
+def widths(kernel: KernelLike, gammas: Sequence[float] | np.ndarray) -> Union:
     """Return a dictionary with `kernel` at every training row in each of several widths.
 
     Examples

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from kernelpursuit._validate import check_number
 
@@ -21,7 +20,7 @@ def free_memory() -> int:
     return max(0, min(limits))
 
 
-def resolve_budget(memory_budget: Any) -> int:
+def resolve_budget(memory_budget: float | None) -> int:
     """Return the budget in bytes; a quarter of free memory where none is given."""
     if memory_budget is None:
         return free_memory() // 4

@@ -120,7 +120,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         other.model_ = model
         return other
 
-    def said_to_be_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:
+    def as_if_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:
         """Return this fitted estimator as a fit with other parameters would have left it; nothing is refitted.
 
         `params` are those that it would have had, and `change` gives its atoms as the dictionary of that fit has them.

@@ -295,9 +295,9 @@ class KernelPursuitClassifier(ClassPredictions):
             **names,
         )
 
-    def said_to_be_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:
+    def as_if_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:
         """Return this fitted estimator as a fit with other parameters would have left it, those of classes too."""
-        other = super().said_to_be_fitted_with(params, change)
+        other = super().as_if_fitted_with(params, change)
         if isinstance(self.model_, OneVsRestModel):
             other._class_params = {**self._class_params, **params}
         return other

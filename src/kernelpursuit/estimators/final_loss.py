@@ -185,5 +185,5 @@ def _with_targets(rows: TrainingRows, loss: Loss) -> TrainingRows:
     """Rows with targets as a loss takes them."""
     validation = rows.validation
     if validation is not None:
-        validation = (validation[0], targets_of(validation[1], loss), validation[2])
+        validation = (validation[0], targets_of(np.asarray(validation[1]), loss), validation[2])
     return replace(rows, y=targets_of(rows.y, loss), validation=validation)

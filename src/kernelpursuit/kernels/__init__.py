@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
+from numpy.typing import ArrayLike
+
+from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
 from kernelpursuit.kernels.base import Kernel
 from kernelpursuit.kernels.composed import Product, Scaled, Sum
@@ -27,8 +31,11 @@ BY_NAME: dict[str, type[FormulaKernel]] = {
     "sigmoid": Sigmoid,
 }
 
+#: What stands for a kernel: its name, an object, or a function `f(X, C)`.
+KernelLike: TypeAlias = str | Kernel | CallableKernel | Callable[[Matrix, Matrix], ArrayLike]
 
-def as_kernel(kernel: Any) -> Kernel | CallableKernel:
+
+def as_kernel(kernel: KernelLike) -> Kernel | CallableKernel:
     """Return the kernel object for a name, a kernel object, or a callable `f(X, C)`."""
     if isinstance(kernel, (Kernel, CallableKernel)):
         return kernel

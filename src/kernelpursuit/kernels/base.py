@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit import _native
 from kernelpursuit._native import spec as native_spec
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import EmbeddingOrigin, Matrix
 from kernelpursuit._validate import ByName
 
 #: A formula and its numbers, or the steps of several, as the native core takes them.
@@ -58,19 +59,19 @@ class Kernel(ByName, ABC):
         """Whether a width is left to the estimator's `gamma`."""
 
     @abstractmethod
-    def with_gamma(self, gamma: Any) -> Kernel:
+    def with_gamma(self, gamma: ArrayLike | None) -> Kernel:
         """Return this kernel with another gamma."""
 
     @abstractmethod
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Kernel:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> Kernel:
         """Return this kernel with gamma as numbers: its own, else `gamma`, for rows like those of `X`."""
 
     @abstractmethod
-    def origin(self, X: Matrix) -> Any:
+    def origin(self, X: Matrix) -> EmbeddingOrigin:
         """Where the embedding of rows like `X` has its origin."""
 
     @abstractmethod
-    def embed(self, X: Matrix, origin: Any) -> Any:
+    def embed(self, X: Matrix, origin: EmbeddingOrigin) -> Matrix:
         """Rows as the steps take them, in float64; a copy. Sparse rows stay sparse where zeros stay zeros."""
 
     @abstractmethod
@@ -87,7 +88,7 @@ class Kernel(ByName, ABC):
         z, c = (kernel.embed(A, origin).astype(dtype, copy=False) for A in (X, C))
         return _native.block(kernel.spec, z, c)
 
-    def __add__(self, other: Any) -> Kernel:
+    def __add__(self, other: object) -> Kernel:
         """Return the sum of two kernels: one atom for each centre. A dictionary makes a union of it instead."""
         from kernelpursuit.kernels.composed import Sum
 
@@ -95,7 +96,13 @@ class Kernel(ByName, ABC):
             return Sum((self, other))
         return _refuse_unless_dictionary(self, "+", other)
 
-    def __mul__(self, other: Any) -> Kernel:
+    def __radd__(self, other: object) -> Kernel:
+        """Return the kernel itself for 0, with which the builtin `sum` begins."""
+        if isinstance(other, numbers.Real) and other == 0:
+            return self
+        return _refuse_unless_dictionary(self, "+", other)
+
+    def __mul__(self, other: object) -> Kernel:
         """Return the product with another kernel, or with a positive number."""
         from kernelpursuit.kernels.composed import Product, Scaled
 
@@ -106,12 +113,12 @@ class Kernel(ByName, ABC):
             return Scaled(self, factor)
         return _refuse_unless_dictionary(self, "*", other)
 
-    def __rmul__(self, other: Any) -> Kernel:
+    def __rmul__(self, other: object) -> Kernel:
         """Return the product with a positive number."""
         return self * other
 
 
-def _refuse_unless_dictionary(kernel: Kernel, operator: str, other: Any) -> Any:
+def _refuse_unless_dictionary(kernel: Kernel, operator: str, other: object) -> Any:
     """Leave dictionaries, which know what to do with a kernel, to themselves."""
     if isinstance(other, (str, numbers.Number)) or callable(other):
         raise TypeError(f"{kernel!r} {operator} {other!r} is no kernel; write a kernel object, such as Linear().")

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from kernelpursuit._native.spec import Step
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import EmbeddingOrigin, Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.kernels.base import Kernel
 
@@ -51,20 +52,20 @@ class Composed(Kernel):
         """Columns of all terms."""
         return sum(term.columns for term in self.terms)
 
-    def with_gamma(self, gamma: Any) -> Self:
+    def with_gamma(self, gamma: ArrayLike | None) -> Self:
         """Return this kernel with another gamma: in the terms that have none of their own, or in all if all have."""
         is_open = [term.takes_gamma or not self.takes_gamma for term in self.terms]
         return self._of(tuple(t.with_gamma(gamma) if o else t for t, o in zip(self.terms, is_open)))
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> Self:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> Self:
         """Resolve every term."""
         return self._of(tuple(term.resolve(X, gamma, weights) for term in self.terms))
 
-    def origin(self, X: Matrix) -> tuple[Any, ...]:
+    def origin(self, X: Matrix) -> tuple[EmbeddingOrigin, ...]:
         """The origin of every term."""
         return tuple(term.origin(X) for term in self.terms)
 
-    def embed(self, X: Matrix, origin: Any) -> Any:
+    def embed(self, X: Matrix, origin: EmbeddingOrigin) -> Matrix:
         """Rows as each term takes them, side by side; sparse if all are."""
         parts = [term.embed(X, o) for term, o in zip(self.terms, origin)]
         for term, part in zip(self.terms, parts):

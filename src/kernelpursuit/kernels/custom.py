@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats
@@ -20,7 +20,7 @@ class CallableKernel:
     kernel (`selection="residual"`, `penalty="rkhs"`).
     """
 
-    function: Callable[[Any, Any], Any]
+    function: Callable[[Matrix, Matrix], ArrayLike]
     is_mercer: bool = False
 
     def __call__(self, X: Matrix, C: Matrix = None) -> np.ndarray:

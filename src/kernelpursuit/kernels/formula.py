@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from kernelpursuit._native.spec import Formula, Step
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import EmbeddingOrigin, Matrix
 from kernelpursuit.kernels.base import Kernel
 from kernelpursuit.kernels.gamma import resolve_gamma
 
@@ -52,11 +53,11 @@ class FormulaKernel(Kernel):
         """Whether gamma was left out."""
         return self.gamma is None
 
-    def with_gamma(self, gamma: Any) -> FormulaKernel:
+    def with_gamma(self, gamma: ArrayLike | None) -> FormulaKernel:
         """Return this kernel with another gamma."""
         return replace(self, gamma=gamma)
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> FormulaKernel:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> FormulaKernel:
         """Return this kernel with gamma as numbers: its own, else `gamma`, for rows like those of `X`."""
         chosen = gamma if self.gamma is None else self.gamma
         return self.with_gamma(resolve_gamma(chosen, X, weights))
@@ -65,7 +66,7 @@ class FormulaKernel(Kernel):
         """The factors s of the embedding."""
         return np.asarray(self.gamma, dtype=np.float64) ** self.gamma_power
 
-    def origin(self, X: Matrix) -> Any:
+    def origin(self, X: Matrix) -> EmbeddingOrigin:
         """Where the embedding of rows like `X` has its origin.
 
         Values of a stationary kernel depend on differences alone, so it is free: near the data, float32 keeps their
@@ -73,7 +74,7 @@ class FormulaKernel(Kernel):
         """
         return X.mean(axis=0, dtype=np.float64) if self.is_stationary and X.shape[0] and not sp.issparse(X) else 0.0
 
-    def embed(self, X: Matrix, origin: Any) -> Any:
+    def embed(self, X: Matrix, origin: EmbeddingOrigin) -> Matrix:
         """Rows z = (x - origin) * s, in float64; a copy. Sparse rows that are shifted are sparse no more."""
         if sp.issparse(X) and not np.any(origin):
             scales = np.broadcast_to(self.feature_scales(), X.shape[1])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 
@@ -14,7 +13,7 @@ from kernelpursuit._types import Matrix
 CONSTANT_TO_ROUNDING = 1e-14
 
 
-def resolve_gamma(gamma: Any, X: Matrix, weights: np.ndarray | None = None) -> Any:
+def resolve_gamma(gamma: ArrayLike, X: Matrix, weights: np.ndarray | None = None) -> float | np.ndarray:
     """Turn `gamma` into a positive float or an array with one value for each feature of `X`."""
     if isinstance(gamma, str):
         if gamma != "scale":
@@ -53,10 +52,6 @@ def _scale_gamma(X: Matrix, weights: np.ndarray | None) -> float:
     # Relative to the size of the entries, so that data of one value (up to rounding) counts as constant.
     if variance > max((CONSTANT_TO_ROUNDING * abs(mean)) ** 2, np.finfo(np.float64).tiny):
         return 1.0 / variance / n_features
-    if _spread(X) > CONSTANT_TO_ROUNDING * abs(mean):
+    if float(X.max()) - float(X.min()) > CONSTANT_TO_ROUNDING * abs(mean):
         raise ValueError("gamma='scale' overflows, since X varies by next to nothing; multiply X by a constant first.")
     return 1.0 / n_features
-
-
-def _spread(X: Matrix) -> float:
-    return float(X.max()) - float(X.min())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import EmbeddingOrigin, Matrix
 from kernelpursuit._validate import as_floats
 from kernelpursuit.kernels.formula import FormulaKernel
 
@@ -40,7 +41,7 @@ class Periodic(FormulaKernel):
     array([[0.817, 0.667, 1.   ]])
     """
 
-    period: Any = 1.0
+    period: ArrayLike = 1.0
 
     kind: ClassVar[str] = "rbf"
     # Its scales are those of points on circles, so they cannot be learned as scales of features.
@@ -52,15 +53,15 @@ class Periodic(FormulaKernel):
         if period.ndim > 1 or not period.size or not (np.isfinite(period) & (period > 0)).all():
             raise ValueError(f"period={self.period!r} is not usable; give a positive number, or one for each feature.")
 
-    def resolve(self, X: Matrix, gamma: Any = "scale", weights: np.ndarray | None = None) -> FormulaKernel:
+    def resolve(self, X: Matrix, gamma: ArrayLike = "scale", weights: np.ndarray | None = None) -> FormulaKernel:
         """Return this kernel with gamma as numbers; periods must be as many as features, or one."""
-        if np.ndim(self.period) and len(self.period) != X.shape[1]:
+        if np.ndim(self.period) and np.size(self.period) != X.shape[1]:
             raise ValueError(
-                f"period has {len(self.period)} numbers, but X has {X.shape[1]} features; give one for each."
+                f"period has {np.size(self.period)} numbers, but X has {X.shape[1]} features; give one for each."
             )
         return super().resolve(X, gamma, weights)
 
-    def embed(self, X: Matrix, origin: Any) -> Any:
+    def embed(self, X: Matrix, origin: EmbeddingOrigin) -> Matrix:
         """Points on circles: all first coordinates, then all second ones. A zero of a sparse row stays one."""
         period, radius = (np.broadcast_to(v, X.shape[1]) for v in self._circles())
         if not sp.issparse(X):

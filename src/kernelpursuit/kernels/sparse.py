@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kernelpursuit._native import numpy_twin
@@ -41,7 +39,7 @@ def _arguments(kind: str, C: Matrix, X: Matrix) -> np.ndarray:
     return np.maximum(_sqnorms(C)[:, None] + _sqnorms(X) - 2 * products, 0.0)
 
 
-def _sqnorms(A: Any) -> np.ndarray:
+def _sqnorms(A: Matrix) -> np.ndarray:
     return np.asarray(A.multiply(A).sum(axis=1)).ravel()
 
 

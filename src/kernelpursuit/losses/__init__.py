@@ -12,7 +12,6 @@ classes   softmax
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kernelpursuit._validate import check_option
 from kernelpursuit.losses.base import Loss
@@ -38,7 +37,7 @@ BY_NAME: dict[str, type[Loss]] = {
 }
 
 
-def as_loss(loss: Any, options: Iterable[str] = BY_NAME) -> Loss:
+def as_loss(loss: object, options: Iterable[str] = BY_NAME) -> Loss:
     """Return the loss for a name or a loss; `options` are the names that the caller takes.
 
     Examples

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -224,7 +223,7 @@ def check_size(y: np.ndarray) -> float:
     return largest
 
 
-def check_automatic(name: str, value: Any) -> None:
+def check_automatic(name: str, value: float | str) -> None:
     """Refuse all but numbers above 0 and "auto"."""
     if isinstance(value, str):
         if value != "auto":
@@ -233,9 +232,9 @@ def check_automatic(name: str, value: Any) -> None:
     check_number(name, value, low=0, strict=True)
 
 
-def number(name: str, value: Any) -> float:
+def number(name: str, value: float | str) -> float:
     """Return a setting that the targets decide, or refuse where they have not been seen."""
-    if value == "auto":
+    if isinstance(value, str):
         raise ValueError(f"{name}='auto' depends on the targets; call resolve(y, weights) first, or give a number.")
     return value
 

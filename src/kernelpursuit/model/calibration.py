@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.model.constants import (
     KNOT_QUANTILES,
@@ -21,6 +20,7 @@ from kernelpursuit.model.landmarks import Landmarks
 from kernelpursuit.model.noise import LogScale, fit_log_scale
 from kernelpursuit.pursuit.reducers.quantiles import CALIBRATION_ROWS, LEVELS, evenly, quantiles
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_error, one_minus_leverage
+from kernelpursuit.rows import dense
 
 # The spread, beside its size, of a feature that does not vary: rounding leaves some eps of the mean of its values.
 CONSTANT_TOLERANCE = 1e-12
@@ -42,13 +42,13 @@ class Columns:
     high: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, sizes: np.ndarray, scales: np.ndarray) -> Columns:
+    def of(cls, X: Matrix, sizes: np.ndarray, scales: np.ndarray) -> Columns:
         """Take features that vary, and of many, those that go with the size of errors most.
 
         Of very many, only those with the largest scales are looked at.
         """
         looked_at = np.sort(np.argsort(-scales, kind="stable")[:MAX_SCREENED_FEATURES])
-        X = _dense(X if len(looked_at) == X.shape[1] else X[:, looked_at])
+        X = dense(X if len(looked_at) == X.shape[1] else X[:, looked_at], np.float64)
         center, spread = X.mean(axis=0), X.std(axis=0)
         (varying,) = np.nonzero(spread > CONSTANT_TOLERANCE * np.abs(X).max(axis=0))
         if len(varying) > MAX_NOISE_FEATURES:
@@ -60,9 +60,9 @@ class Columns:
         taken = X[:, varying]
         return cls(looked_at[varying], center[varying], spread[varying], low=taken.min(axis=0), high=taken.max(axis=0))
 
-    def values(self, X: Any, f: np.ndarray, knots: np.ndarray, v: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    def values(self, X: Matrix, f: np.ndarray, knots: np.ndarray, v: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         """Columns for the predictions f of one target, shape (n_rows, n_columns)."""
-        Z = (np.clip(_dense(X[:, self.features]), self.low, self.high) - self.center) / self.spread
+        Z = (np.clip(dense(X[:, self.features], np.float64), self.low, self.high) - self.center) / self.spread
         hinges = np.maximum(f[:, None] - knots, 0.0)
         return np.hstack([Z, np.abs(Z), f[:, None], hinges, np.log(v + MIN_UNEXPLAINED)[:, None], kernel.T])
 
@@ -105,7 +105,7 @@ class ErrorScale:
     noise_variance: np.ndarray
 
     def at(
-        self, X: Any, f: np.ndarray, base: np.ndarray, fade: np.ndarray | float, n_threads: int | None
+        self, X: Matrix, f: np.ndarray, base: np.ndarray, fade: np.ndarray | float, n_threads: int | None
     ) -> Uncertainty:
         """What is known of the errors of rows with predictions f, around a base of the same shape.
 
@@ -165,7 +165,7 @@ class Calibration:
     noise_variance  of the model, shape (n_targets,)
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray
     weights: np.ndarray
     n_unseen: int
@@ -268,7 +268,3 @@ def _raised(scores: np.ndarray, n_unseen: int) -> np.ndarray:
     larger = max(float(np.log(unseen.mean() / others.mean())), 0.0)
     variance = sum(float(some.var()) / float(some.mean()) ** 2 / len(some) for some in (unseen, others))
     return np.concatenate([unseen, others * np.exp(larger**3 / max(larger**2 + variance, 1e-300))])
-
-
-def _dense(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)

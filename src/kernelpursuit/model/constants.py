@@ -7,6 +7,8 @@ from rounding stand beside their use.
 
 import numpy as np
 
+from kernelpursuit.pursuit.criteria.squares import TARGET_MARGIN as TARGET_MARGIN
+
 # The size of errors as a function of the row.
 MAX_NOISE_FEATURES = 32  # that the size of errors may depend on by themselves
 MAX_SCREENED_FEATURES = 256  # that these are chosen from
@@ -30,4 +32,3 @@ N_WIDTH_STEPS = 8
 # Predictions outside the data, in units of the range of a feature or target.
 FADE_FROM = 0.25  # nearer rows are frequent (the extremes of new rows), and smooth functions go on there
 FADE_TO = 1.0  # here predictions are back at the base
-TARGET_MARGIN = 0.5  # by which predictions may leave the range of the targets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -11,10 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
+from kernelpursuit._types import Matrix, State
 from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.model.calibration import ErrorScale, Uncertainty
 from kernelpursuit.model.link import Link
 from kernelpursuit.model.outside import Outside
+from kernelpursuit.penalties import Penalty
 from kernelpursuit.pursuit import Measure, PursuitPath
 from kernelpursuit.pursuit.system import require_known
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
@@ -36,7 +39,7 @@ class Origin:
     """
 
     kernel: Any
-    penalty: Any
+    penalty: str | Penalty | None
     alpha: float
     scales: np.ndarray | None
     update: Update
@@ -125,7 +128,7 @@ class FittedModel:
         return self.numbers[self.members]
 
     @property
-    def centers(self) -> Any:
+    def centers(self) -> Matrix:
         """The centres of the kept atoms, or None where they have none."""
         return self.kept.centers
 
@@ -145,7 +148,7 @@ class FittedModel:
         """Whether scores are in the units of the targets: not for classes, nor where a loss has another mean."""
         return not self.measure.classes and self.link.is_identity
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> State:
         """The fields alone: what is derived from them is derived again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
@@ -155,7 +158,7 @@ class FittedModel:
 
     # -- Other sizes -----------------------------------------------------------------------------------------------
 
-    def at(self, k: Any, *, keep_path: bool = True) -> FittedModel:
+    def at(self, k: int, *, keep_path: bool = True) -> FittedModel:
         """The model after the first k steps; without the steps after these, where `keep_path` is false."""
         k = self.path.check_size(k)
         size = count_atoms(int(self.path.size[k]))
@@ -164,14 +167,16 @@ class FittedModel:
 
     def without_later_steps(self) -> FittedModel:
         """The model with the path up to itself, and no atom that is not on it."""
-        path = self.path.first(self.n_steps)
+        path = deepcopy(self.path.first(self.n_steps))  # which has views of all steps
         places = np.arange(len(path.used))
         return replace(self, path=path, atoms=self.atoms.take(places), numbers=self.numbers[places])
 
     def check_rule(self, rule: StoppingRule) -> None:
         """Every rule may choose; that which knows too little of the path is refused by `select`."""
 
-    def select(self, rule: Any, held_out: tuple[Any, np.ndarray, np.ndarray] | None = None) -> FittedModel:
+    def select(
+        self, rule: str | StoppingRule, held_out: tuple[Matrix, np.ndarray, np.ndarray] | None = None
+    ) -> FittedModel:
         """The model that a stopping rule keeps of this path.
 
         `held_out` are the rows, targets of shape (n_targets, n_rows) and weights on which the rule wants the error.
@@ -181,7 +186,7 @@ class FittedModel:
         path = self.path if held_out is None else self._path_on(*held_out)
         return replace(self, path=path, n_steps=path.check_size(rule.choose(path)), reason=rule.explain(path))
 
-    def _path_on(self, X: Any, y: np.ndarray, weights: np.ndarray) -> PursuitPath:
+    def _path_on(self, X: Matrix, y: np.ndarray, weights: np.ndarray) -> PursuitPath:
         """The path with the errors on held-out rows."""
         weights = weights / weights.max()
         weights, unit = weights / weights.sum(), 1.0 if self.units is None else self.units[:, None]
@@ -189,11 +194,12 @@ class FittedModel:
         for scores in self.staged_scores(X):
             errors.append(self.measure.losses(y / unit, scores.T / unit) @ weights)
             wrong.append(self.measure.wrong(y, scores.T) @ weights)
-        return self.path.with_validation(np.array(errors), np.array(wrong) if self.measure.classes else None)
+        validation_error = np.array(wrong) if self.measure.classes else None
+        return replace(self.path, validation=np.array(errors), validation_error=validation_error)
 
     # -- Scores ----------------------------------------------------------------------------------------------------
 
-    def scores(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def scores(self, X: Matrix, n_threads: int | None = None) -> np.ndarray:
         """Values of the kept model, shape (n_rows, n_targets)."""
         coef, fixed = np.ascontiguousarray(self.coef.T), self.fixed_coef.T
         out = np.empty((X.shape[0], coef.shape[1]))
@@ -207,7 +213,7 @@ class FittedModel:
             out = self.outside.hold(out, base, fade, clips=self.scores_are_targets)
         return self._truncated(out)
 
-    def staged_scores(self, X: Any, n_threads: int | None = None) -> Iterator[np.ndarray]:
+    def staged_scores(self, X: Matrix, n_threads: int | None = None) -> Iterator[np.ndarray]:
         """Values of the models after 0, 1, ... steps, along the whole path, shape (n_rows, n_targets) each."""
         values = self.values(X, self.atoms, n_threads)
         always = None if self.always is None else self.values(X, self.always, n_threads)
@@ -222,7 +228,7 @@ class FittedModel:
                 fitted = self.outside.hold(fitted, base, fade, clips=self.scores_are_targets)
             yield self._truncated(fitted)
 
-    def base(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def base(self, X: Matrix, n_threads: int | None = None) -> np.ndarray:
         """Values of the model without atoms, to which predictions return: a constant, and what is always in."""
         constant = np.broadcast_to(self.path.intercept(0), (X.shape[0], self.path.n_targets))
         if self.always is None:
@@ -232,7 +238,7 @@ class FittedModel:
             out[rows] += _block(part, self.always, n_threads).T @ fixed
         return out
 
-    def fade(self, X: Any) -> np.ndarray:
+    def fade(self, X: Matrix) -> np.ndarray:
         """What is left of the model at each row: 1 where the data are, 0 far outside."""
         out = np.ones(X.shape[0])
         if self.outside is not None:
@@ -240,7 +246,7 @@ class FittedModel:
                 out[rows] = self.outside.fade(part)
         return out
 
-    def values(self, X: Any, atoms: Dictionary, n_threads: int | None = None) -> np.ndarray:
+    def values(self, X: Matrix, atoms: Dictionary, n_threads: int | None = None) -> np.ndarray:
         """Values of atoms on rows, shape (n_atoms, n_rows)."""
         out = np.empty((atoms.n_atoms, X.shape[0]))
         for rows, part in self._chunks(X, atoms):
@@ -248,12 +254,12 @@ class FittedModel:
                 out[:, rows] = _block(part, atoms, n_threads)
         return out
 
-    def fixed_values(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def fixed_values(self, X: Matrix, n_threads: int | None = None) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then what is always in."""
         ones = np.ones((int(self.path.intercept_is_fitted), X.shape[0]))
         return ones if self.always is None else np.vstack([ones, self.values(X, self.always, n_threads)])
 
-    def _chunks(self, X: Any, atoms: Dictionary, n_more: int = 0) -> Iterator[tuple[slice, Any]]:
+    def _chunks(self, X: Matrix, atoms: Dictionary, n_more: int = 0) -> Iterator[tuple[slice, Matrix]]:
         """Yield slices of rows and those rows as the model saw the training rows.
 
         `n_more` numbers are made of each row beside the values of atoms.
@@ -286,7 +292,7 @@ class FittedModel:
         sets: np.ndarray = both >= both.max(axis=1, keepdims=True) - self.path.score_gap(self.n_steps, coverage)
         return sets
 
-    def half_widths(self, X: Any, mean: np.ndarray, coverage: float, n_threads: int | None = None) -> np.ndarray:
+    def half_widths(self, X: Matrix, mean: np.ndarray, coverage: float, n_threads: int | None = None) -> np.ndarray:
         """Half the widths of intervals around predictions, shape (n_rows, n_targets) or (n_targets,)."""
         scale, k = self.error_scale, self.n_steps
         if scale is None:
@@ -299,7 +305,7 @@ class FittedModel:
             out[rows] = scale.intervals(self._uncertainty(scale, part, mean[rows], n_threads), more, coverage)
         return out
 
-    def deviations(self, X: Any, mean: np.ndarray, n_threads: int | None = None) -> np.ndarray:
+    def deviations(self, X: Matrix, mean: np.ndarray, n_threads: int | None = None) -> np.ndarray:
         """Standard deviations of new targets, shape (n_rows, n_targets)."""
         R, scale = self.path.factor(self.n_steps).R, self.error_scale
         sigma = np.sqrt(self.path.noise_variance(self.n_steps)) * self.optimism
@@ -320,11 +326,11 @@ class FittedModel:
                 out[rows] = scale.deviations(uncertainty, sigma, leverage)
         return out
 
-    def _uncertainty(self, scale: ErrorScale, part: Any, mean: np.ndarray, n_threads: int | None) -> Uncertainty:
+    def _uncertainty(self, scale: ErrorScale, part: Matrix, mean: np.ndarray, n_threads: int | None) -> Uncertainty:
         return scale.at(part, mean, self.base(part, n_threads), fade=self.fade(part), n_threads=n_threads)
 
 
-def _block(part: Any, atoms: Dictionary, n_threads: int | None) -> np.ndarray:
+def _block(part: Matrix, atoms: Dictionary, n_threads: int | None) -> np.ndarray:
     """Values of atoms on rows from `_chunks`, shape (n_atoms, n_rows)."""
     return atoms.block(atoms.rows(part), np.arange(atoms.n_atoms), n_threads=n_threads)
 

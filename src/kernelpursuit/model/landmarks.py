@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.model.constants import (
@@ -42,7 +42,7 @@ class Landmarks:
     near: float
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Any, n_threads: int | None) -> tuple[Landmarks, np.ndarray]:
+    def of(cls, kernel: Kernel, X: Matrix, n_threads: int | None) -> tuple[Landmarks, np.ndarray]:
         """Find landmarks among rows, and v of all of these, of a landmark as if it were none."""
         exponent, step = 0.0, FIRST_WIDTH_STEP
         for _ in range(N_WIDTH_STEPS):
@@ -52,7 +52,9 @@ class Landmarks:
         return found, v
 
     @classmethod
-    def _with_width(cls, kernel: Kernel, factor: float, X: Any, n_threads: int | None) -> tuple[Landmarks, np.ndarray]:
+    def _with_width(
+        cls, kernel: Kernel, factor: float, X: Matrix, n_threads: int | None
+    ) -> tuple[Landmarks, np.ndarray]:
         """Choose landmarks by pivoted Cholesky: each is the row that those before explain least.
 
         It takes O(n_rows) kernel values and O(n_rows L) operations for each of L landmarks. Ties go to the first row.
@@ -78,7 +80,7 @@ class Landmarks:
         v = np.clip(v, 0.0, 1.0)
         return cls(atoms, root, float(np.quantile(v, NEAR_QUANTILE))), v
 
-    def values(self, X: Any, n_threads: int | None) -> np.ndarray:
+    def values(self, X: Matrix, n_threads: int | None) -> np.ndarray:
         """Kernel values between landmarks and rows, shape (n_landmarks, n_rows)."""
         return self.atoms.block(self.atoms.rows(X), np.arange(self.atoms.n_atoms), n_threads=n_threads)
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_expit, softmax
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.model.fitted import FittedModel, Origin
 from kernelpursuit.pursuit import PursuitPath
@@ -65,7 +66,7 @@ class OneVsRestModel:
         return len(self.center_indices)
 
     @property
-    def centers(self) -> Any:
+    def centers(self) -> Matrix:
         """Their centres, or None where atoms have none."""
         centers = [one.centers for one in self.models]
         if centers[0] is None:
@@ -95,7 +96,7 @@ class OneVsRestModel:
         """The models with their atoms evaluated in another way, by a function of their dictionary."""
         return replace(self, models=tuple(one.with_atoms(change) for one in self.models))
 
-    def at(self, k: Any, *, keep_path: bool = True) -> OneVsRestModel:
+    def at(self, k: int, *, keep_path: bool = True) -> OneVsRestModel:
         """The models after the first k steps of each path."""
         models = tuple(one.at(k, keep_path=keep_path) for one in self.models)
         return replace(self, models=models).with_reason()
@@ -104,7 +105,7 @@ class OneVsRestModel:
         """Refuse a rule with validation rows of its own."""
         refuse_validation_rows(rule)
 
-    def select(self, rule: Any) -> OneVsRestModel:
+    def select(self, rule: str | StoppingRule) -> OneVsRestModel:
         """The models that a stopping rule keeps of each path."""
         return replace(self, models=tuple(one.select(rule) for one in self.models)).with_reason()
 
@@ -116,7 +117,7 @@ class OneVsRestModel:
         )
         return picked @ place
 
-    def scores(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def scores(self, X: Matrix, n_threads: int | None = None) -> np.ndarray:
         """One score for each class, shape (n_rows, n_classes)."""
         return np.hstack([one.scores(X, n_threads) for one in self.models])
 

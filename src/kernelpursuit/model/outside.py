@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from kernelpursuit.model.constants import FADE_FROM, FADE_TO, TARGET_MARGIN
+from kernelpursuit._types import Matrix
+from kernelpursuit.model.constants import FADE_FROM, FADE_TO
+from kernelpursuit.pursuit.criteria.squares import widened_range
+from kernelpursuit.rows import dense
 
 #: Values of the parameter `outside`.
 OPTIONS = ("auto", "return", "free")
@@ -44,20 +45,19 @@ class Outside:
     limits: np.ndarray | None = None
 
     @classmethod
-    def of(cls, X: Any, targets: np.ndarray, scales: np.ndarray | None) -> Outside:
+    def of(cls, X: Matrix, targets: np.ndarray, scales: np.ndarray | None) -> Outside:
         """Measure training rows, and their targets less the base, shape (n_rows, n_targets).
 
         Features of scale 0, and those that do not vary, do not count; without scales, all others do.
         """
-        low, high = _column(X.min(axis=0)), _column(X.max(axis=0))
+        low, high = (dense(extremes, np.float64).ravel() for extremes in (X.min(axis=0), X.max(axis=0)))
         counts = high > low if scales is None else (high > low) & (scales > 0)
         features = np.flatnonzero(counts)
         return cls(features, low[features], high[features], *widened_range(targets))
 
-    def fade(self, X: Any) -> np.ndarray:
+    def fade(self, X: Matrix) -> np.ndarray:
         """How much of the atoms is left for each row: 1 inside the box, 0 far from it."""
-        values = X if len(self.features) == X.shape[1] else X[:, self.features]
-        values = values.toarray() if sp.issparse(values) else values
+        values = dense(X if len(self.features) == X.shape[1] else X[:, self.features])
         # Feature by feature, side by side in memory: comparing row by row takes as long as some twenty kernel values.
         is_outside = np.zeros(len(values), dtype=bool)
         for column, low, high in zip(np.ascontiguousarray(values.T), self.low, self.high):
@@ -83,17 +83,3 @@ class Outside:
             values = values.copy()
             values[rows] = base[rows] + fade[rows, None] * (values[rows] - base[rows])
         return values if self.limits is None or not clips else np.clip(values, *self.limits)
-
-
-def widened_range(targets: np.ndarray) -> np.ndarray:
-    """Least and largest of every target, widened on either side by half of their difference, shape (2, n_targets)."""
-    least, most = targets.min(axis=0), targets.max(axis=0)
-    # Halves first: the range of very large targets is no float.
-    margin = 2 * TARGET_MARGIN * (0.5 * most - 0.5 * least)
-    return np.array([least - margin, most + margin])
-
-
-def _column(extremes: Any) -> np.ndarray:
-    """Least or largest values of the columns as a plain array."""
-    dense = extremes.toarray() if sp.issparse(extremes) else extremes
-    return np.asarray(dense, dtype=np.float64).ravel()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
 from kernelpursuit._types import Matrix
@@ -19,6 +20,12 @@ from kernelpursuit.plotting.parts import (
     in_input_space,
     mixed_with_white,
 )
+from kernelpursuit.rows import dense
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from sklearn.base import BaseEstimator
 
 # Points on each axis at which scores are computed.
 GRID_POINTS = 160
@@ -68,18 +75,18 @@ class DecisionDisplay:
     centers: np.ndarray | None
     center_name: str
     names: list[str]
-    ax_: Any = field(default=None, repr=False)
-    figure_: Any = field(default=None, repr=False)
+    ax_: Axes | None = field(default=None, repr=False)
+    figure_: Figure | SubFigure | None = field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Matrix,
-        y: Any,
+        y: ArrayLike,
         *,
         response: str = "score",
-        ax: Any = None,
+        ax: Axes | None = None,
         colorbar: bool = True,
         legend: bool = True,
     ) -> Self:
@@ -114,7 +121,7 @@ class DecisionDisplay:
         """
         estimator = best_of(estimator)
         check_option("response", response, RESPONSES)
-        rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        rows = dense(X, np.float64)
         _check_classifier(estimator, rows, response)
         labels, classes = np.asarray(y), np.asarray(estimator.classes_)
         unseen = np.setdiff1d(labels, classes)
@@ -139,7 +146,7 @@ class DecisionDisplay:
             names=feature_names(X, 2),
         ).plot(ax=ax, colorbar=colorbar, legend=legend)
 
-    def plot(self, ax: Any = None, *, colorbar: bool = True, legend: bool = True) -> Self:
+    def plot(self, ax: Axes | None = None, *, colorbar: bool = True, legend: bool = True) -> Self:
         """Draw on `ax`, or on new axes."""
         self.figure_, self.ax_ = figure_and_axes(ax)
         ax = self.ax_
@@ -151,21 +158,21 @@ class DecisionDisplay:
             marker, colour = MARKERS[j % len(MARKERS)], CLASS_COLOURS[j % len(CLASS_COLOURS)]
             of_class = self.X[self.y == label].T
             # Markers without a face have thicker lines; the others have a white rim, by which they stand out.
-            style = {"mew": 1.7, "ms": 7} if marker in "x+" else {"mew": 0.6, "mec": "white", "ms": 6.5}
+            style: dict[str, Any] = {"mew": 1.7, "ms": 7} if marker in "x+" else {"mew": 0.6, "mec": "white", "ms": 6.5}
             ax.plot(*of_class, marker, color=colour, ls="none", zorder=4, label=f"class {label}", **style)
         if self.centers is not None and len(self.centers):
-            circles = {"ms": 12, "mfc": "none", "mec": "black", "mew": 1.2, "ls": "none", "zorder": 5}
+            circles: dict[str, Any] = {"ms": 12, "mfc": "none", "mec": "black", "mew": 1.2, "ls": "none", "zorder": 5}
             ax.plot(*self.centers.T, "o", label=_counted(len(self.centers), self.center_name), **circles)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         # Centres given by the user may lie outside the data; the picture is of the data.
         ax.set(xlim=self.axes[0][[0, -1]], ylim=self.axes[1][[0, -1]])
         if legend:
             # The legend lies above the axes, where no data can be.
-            place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "ncols": 4}
+            place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "ncols": 4}
             ax.legend(frameon=False, fontsize="small", handletextpad=0.2, columnspacing=1.2, **place)
         return self
 
-    def _shade_two(self, ax: Any, colorbar: bool) -> None:
+    def _shade_two(self, ax: Axes, colorbar: bool) -> None:
         from matplotlib.colors import LinearSegmentedColormap
         from matplotlib.ticker import MaxNLocator
 
@@ -178,10 +185,10 @@ class DecisionDisplay:
         filled = ax.contourf(*self.axes, self.values, levels=levels, cmap=shades, extend=extend)
         _border(ax, self.axes, self.values - middle)
         if colorbar:
-            bar = self.figure_.colorbar(filled, ax=ax, pad=0.02, ticks=MaxNLocator(5))
+            bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, ticks=MaxNLocator(5))
             bar.set_label(f"{self.response} of class {self.classes[1]}")
 
-    def _shade_several(self, ax: Any) -> None:
+    def _shade_several(self, ax: Axes) -> None:
         colours = np.array(
             [mixed_with_white(CLASS_COLOURS[j % len(CLASS_COLOURS)], 1) for j in range(len(self.classes))]
         )
@@ -196,7 +203,7 @@ class DecisionDisplay:
             _border(ax, self.axes, self.values[..., j] - np.delete(self.values, j, axis=-1).max(axis=-1))
 
 
-def _check_classifier(estimator: Any, rows: np.ndarray, response: str) -> None:
+def _check_classifier(estimator: BaseEstimator, rows: np.ndarray, response: str) -> None:
     """Refuse what has no classes, no two features, or not the response."""
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     name = type(model).__name__
@@ -218,7 +225,7 @@ def _check_classifier(estimator: Any, rows: np.ndarray, response: str) -> None:
         raise ValueError("DecisionDisplay needs a score for each class; fit with decision_function_shape='ovr'.")
 
 
-def _centers(estimator: Any) -> tuple[np.ndarray | None, str]:
+def _centers(estimator: BaseEstimator) -> tuple[np.ndarray | None, str]:
     """Distinct centres or support vectors in the space of the estimator's own input, and what they are called."""
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if hasattr(model, "support_vectors_"):
@@ -239,7 +246,7 @@ def _reach(sizes: np.ndarray) -> float:
     return float(np.quantile(sizes, 0.9)) or 1.0
 
 
-def _border(ax: Any, axes: list[np.ndarray], values: np.ndarray) -> None:
+def _border(ax: Axes, axes: list[np.ndarray], values: np.ndarray) -> None:
     """Black line where values are zero, if they are anywhere."""
     if values.min() < 0 < values.max():
         ax.contour(*axes, values, levels=[0.0], colors="black", linewidths=1.6, zorder=3)

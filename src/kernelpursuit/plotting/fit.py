@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
+from kernelpursuit.model import FittedModel
 from kernelpursuit.plotting.parts import (
     BLUE,
     ORANGE,
@@ -19,6 +21,12 @@ from kernelpursuit.plotting.parts import (
     kernel_model,
     tidy,
 )
+from kernelpursuit.rows import dense
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from sklearn.base import BaseEstimator
 
 # Points on each axis at which a curve or a surface is computed.
 CURVE_POINTS, SURFACE_POINTS = 500, 120
@@ -62,11 +70,13 @@ class FitDisplay:
     centers: np.ndarray | None
     center_values: np.ndarray | None
     names: list[str]
-    ax_: Any = field(default=None, repr=False)
-    figure_: Any = field(default=None, repr=False)
+    ax_: Axes | None = field(default=None, repr=False)
+    figure_: Figure | SubFigure | None = field(default=None, repr=False)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Matrix, y: Any, *, target: int = 0, ax: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: Matrix, y: ArrayLike, *, target: int = 0, ax: Axes | None = None
+    ) -> Self:
         """Draw a fitted estimator beside data.
 
         Parameters
@@ -98,44 +108,49 @@ class FitDisplay:
         def predict(rows: np.ndarray, **options: Any) -> Any:
             return estimator.predict(frame_like(X, rows), **options)
 
-        def pick(values: Any) -> np.ndarray:
+        def pick(values: ArrayLike) -> np.ndarray:
             values = np.asarray(values, dtype=np.float64)
             return values if values.ndim == 1 else values[:, target]
 
-        rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        rows = dense(X, np.float64)
         n_features = rows.shape[1]
         drawable = n_features <= 2 and not kernel_model(estimator).model_.is_precomputed
+        axes, values, std, centers, center_values = [], None, None, None, None
+        if drawable:
+            model = kernel_model(estimator)
+            n_points = CURVE_POINTS if n_features == 1 else SURFACE_POINTS
+            axes = [np.linspace(low, high, n_points) for low, high in zip(rows.min(axis=0), rows.max(axis=0))]
+            grid = np.stack(np.meshgrid(*axes), axis=-1)
+            points = grid.reshape(-1, n_features)
+            values = pick(predict(points)).reshape(grid.shape[:-1])
+            assert isinstance(model.model_, FittedModel)
+            if model.path_.models.factor(model.model_.n_steps) is not None:
+                std = pick(predict(points, return_std=True)[1]).reshape(grid.shape[:-1])
+            centers = in_input_space(estimator, model.centers_)
+            if centers is not None and len(centers):
+                center_values = pick(predict(centers))
         display = cls(
             X=rows,
             y=pick(y),
             prediction=pick(estimator.predict(X)),
-            axes=[],
-            values=None,
-            std=None,
-            centers=in_input_space(estimator, kernel_model(estimator).centers_) if drawable else None,
-            center_values=None,
+            axes=axes,
+            values=values,
+            std=std,
+            centers=centers,
+            center_values=center_values,
             names=feature_names(X, n_features),
         )
-        if drawable:
-            n_points = CURVE_POINTS if n_features == 1 else SURFACE_POINTS
-            display.axes = [np.linspace(low, high, n_points) for low, high in zip(rows.min(axis=0), rows.max(axis=0))]
-            grid = np.stack(np.meshgrid(*display.axes), axis=-1)
-            points, model = grid.reshape(-1, n_features), kernel_model(estimator)
-            display.values = pick(predict(points)).reshape(grid.shape[:-1])
-            if model.path_.models.factor(model.model_.n_steps) is not None:
-                display.std = pick(predict(points, return_std=True)[1]).reshape(grid.shape[:-1])
-            if display.centers is not None and len(display.centers):
-                display.center_values = pick(predict(display.centers))
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on new axes."""
         self.figure_, self.ax_ = figure_and_axes(ax)
         draw = {1: self._curve, 2: self._surface}.get(len(self.axes), self._scatter)
         draw(self.ax_)
         return self
 
-    def _curve(self, ax: Any) -> None:
+    def _curve(self, ax: Axes) -> None:
+        assert self.values is not None
         x, std = self.axes[0], self.std
         ax.plot(self.X[:, 0], self.y, ".", color="#444444", ms=5, mew=0, alpha=0.6, label="data")
         if std is not None and np.isfinite(std).all():
@@ -143,7 +158,7 @@ class FitDisplay:
             ax.fill_between(x, self.values - 2 * std, self.values + 2 * std, color=BLUE, alpha=0.15, lw=0, label=label)
         ax.plot(x, self.values, color=BLUE, lw=1.8, label="prediction")
         if self.centers is not None and self.center_values is not None:
-            style = {"ms": 7, "mfc": ORANGE, "mec": "white", "mew": 1.0, "ls": "none", "zorder": 5}
+            style: dict[str, Any] = {"ms": 7, "mfc": ORANGE, "mec": "white", "mew": 1.0, "ls": "none", "zorder": 5}
             ax.plot(self.centers[:, 0], self.center_values, "o", label=f"{len(self.centers)} centres", **style)
         ax.set(xlabel=self.names[0], ylabel="target")
         ax.margins(x=0.02)
@@ -158,12 +173,12 @@ class FitDisplay:
             borderaxespad=0.2,
         )
 
-    def _surface(self, ax: Any) -> None:
+    def _surface(self, ax: Axes) -> None:
         filled = ax.contourf(*self.axes, self.values, levels=16, cmap="cividis")
-        self.figure_.colorbar(filled, ax=ax, label="prediction", pad=0.02)
+        ax.figure.colorbar(filled, ax=ax, label="prediction", pad=0.02)
         ax.plot(self.X[:, 0], self.X[:, 1], ".", color="white", ms=2, mew=0, alpha=0.5)
         if self.centers is not None:
-            style = {"ms": 8, "mfc": "none", "mec": "white", "mew": 1.8, "ls": "none", "zorder": 5}
+            style: dict[str, Any] = {"ms": 8, "mfc": "none", "mec": "white", "mew": 1.8, "ls": "none", "zorder": 5}
             ax.plot(self.centers[:, 0], self.centers[:, 1], "o", **style)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         n_centers = 0 if self.centers is None else len(self.centers)
@@ -171,7 +186,7 @@ class FitDisplay:
         # Centres given by the user may lie outside the data; the picture is of the data.
         ax.set(xlim=self.axes[0][[0, -1]], ylim=self.axes[1][[0, -1]])
 
-    def _scatter(self, ax: Any) -> None:
+    def _scatter(self, ax: Axes) -> None:
         low = min(self.y.min(), self.prediction.min())
         high = max(self.y.max(), self.prediction.max())
         error = np.sqrt(np.mean(np.square(self.y - self.prediction)))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from kernelpursuit._types import Matrix
+from kernelpursuit.rows import dense
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from sklearn.base import BaseEstimator
+
+    from kernelpursuit.estimators.base import BaseKernelPursuit
 
 # Okabe and Ito's palette, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#7F7F7F"
@@ -15,12 +23,12 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#7F7F7F"
 CLASS_COLOURS = (BLUE, ORANGE, GREEN, "#AA4499", "#8C6D00", "#3AA0D8", "#882255", "#444444")
 
 
-def best_of(estimator: Any) -> Any:
+def best_of(estimator: BaseEstimator) -> BaseEstimator:
     """Return the estimator itself, or the one that a search has settled on."""
     return getattr(estimator, "best_estimator_", estimator)
 
 
-def kernel_model(estimator: Any) -> Any:
+def kernel_model(estimator: BaseEstimator) -> BaseKernelPursuit:
     """Return the kernel model: the estimator itself, or the last step of a pipeline."""
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not hasattr(model, "path_"):
@@ -28,11 +36,11 @@ def kernel_model(estimator: Any) -> Any:
     return model
 
 
-def in_input_space(estimator: Any, centers: Matrix) -> np.ndarray | None:
+def in_input_space(estimator: BaseEstimator, centers: Matrix) -> np.ndarray | None:
     """Return centres in the space of the estimator's own input; None where a pipeline does not lead back."""
     if centers is None:
         return None
-    centers = np.asarray(centers.toarray() if hasattr(centers, "toarray") else centers, dtype=np.float64)
+    centers = dense(centers, np.float64)
     centers = centers[np.isfinite(centers).all(axis=1)]
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         before = estimator[:-1]
@@ -42,7 +50,7 @@ def in_input_space(estimator: Any, centers: Matrix) -> np.ndarray | None:
     return np.asarray(centers)
 
 
-def frame_like(X: Matrix, rows: np.ndarray) -> Any:
+def frame_like(X: Matrix, rows: np.ndarray) -> Matrix:
     """Return rows as a frame with the columns of `X`, if that is one: models want to see their names again."""
     return type(X)({name: rows[:, j] for j, name in enumerate(X.columns)}) if hasattr(X, "columns") else rows
 
@@ -60,7 +68,7 @@ def mixed_with_white(colour: str, strength: float) -> np.ndarray:
     return 1 - strength * (1 - full)
 
 
-def figure_and_axes(ax: Any) -> tuple[Any, Any]:
+def figure_and_axes(ax: Axes | None) -> tuple[Figure | SubFigure, Axes]:
     """Figure and axes to draw on."""
     try:
         import matplotlib.pyplot as plt
@@ -71,7 +79,7 @@ def figure_and_axes(ax: Any) -> tuple[Any, Any]:
     return ax.figure, ax
 
 
-def plain_ticks(ax: Any) -> None:
+def plain_ticks(ax: Axes) -> None:
     """Label a logarithmic axis with plain numbers, and between powers of ten where there are few of these."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
@@ -83,6 +91,6 @@ def plain_ticks(ax: Any) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def tidy(ax: Any) -> None:
+def tidy(ax: Axes) -> None:
     """Leave out the frame where it says nothing."""
     ax.spines[["top", "right"]].set_visible(False)

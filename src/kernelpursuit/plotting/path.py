@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from kernelpursuit.plotting.parts import (
 )
 from kernelpursuit.pursuit import PursuitPath
 from kernelpursuit.stopping import Loo, OneSE, count_atoms, tell_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from sklearn.base import BaseEstimator
 
 
 @dataclass
@@ -64,11 +69,11 @@ class PathDisplay:
     kept_size: str = ""
     counts_steps: bool = False
     error_name: str = "root mean squared error"
-    ax_: Any = field(default=None, repr=False)
-    figure_: Any = field(default=None, repr=False)
+    ax_: Axes | None = field(default=None, repr=False)
+    figure_: Figure | SubFigure | None = field(default=None, repr=False)
 
     @classmethod
-    def from_path(cls, path: PursuitPath, *, kept: int | None = None, ax: Any = None) -> Self:
+    def from_path(cls, path: PursuitPath, *, kept: int | None = None, ax: Axes | None = None) -> Self:
         """Draw a path, as `pursuit_path` returns it.
 
         Parameters
@@ -106,7 +111,7 @@ class PathDisplay:
         ).plot(ax=ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
         """Draw the path of a fitted estimator and mark what it kept.
 
         Parameters
@@ -129,7 +134,7 @@ class PathDisplay:
             raise ValueError("multi_class='ovr' has a path for each class; draw one of estimators_.")
         return cls.from_path(model.path_, kept=model.model_.n_steps, ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on new axes."""
         self.figure_, self.ax_ = figure_and_axes(ax)
         ax = self.ax_
@@ -148,13 +153,13 @@ class PathDisplay:
             ax.set_yscale("log")
             plain_ticks(ax)
         ax.set(xlabel="number of steps" if self.counts_steps else "number of atoms", ylabel=self.error_name)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
         ax.margins(x=0.02)
         tidy(ax)
         ax.legend(frameon=False, fontsize="small")
         return self
 
-    def _mark(self, ax: Any, k: int, marker: str, face: str, label: str) -> None:
+    def _mark(self, ax: Axes, k: int, marker: str, face: str, label: str) -> None:
         """Mark the model with k atoms on the leave-one-out curve, or where that has none, on the other."""
         height = self.loo[k] if np.isfinite(self.loo[k]) else self.training[k]
         ax.axvline(k, color=ORANGE, lw=0.8, ls=":", zorder=1)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from kernelpursuit._validate import check_number
 from kernelpursuit.plotting.parts import BLUE, GREY, best_of, feature_names, figure_and_axes, kernel_model, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from sklearn.base import BaseEstimator
+
+    from kernelpursuit.estimators.base import BaseKernelPursuit
 
 
 @dataclass
@@ -33,11 +40,11 @@ class ScalesDisplay:
     scales: np.ndarray
     names: list[str]
     max_features: int = 20
-    ax_: Any = field(default=None, repr=False)
-    figure_: Any = field(default=None, repr=False)
+    ax_: Axes | None = field(default=None, repr=False)
+    figure_: Figure | SubFigure | None = field(default=None, repr=False)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, *, max_features: int = 20, ax: Axes | None = None) -> Self:
         """Draw the scales that a fitted estimator has learned.
 
         Parameters
@@ -67,7 +74,7 @@ class ScalesDisplay:
         order = np.argsort(-scales, kind="stable")
         return cls(scales=scales[order], names=[names[j] for j in order], max_features=max_features).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on new axes."""
         self.figure_, self.ax_ = figure_and_axes(ax)
         ax = self.ax_
@@ -90,7 +97,7 @@ class ScalesDisplay:
         return self
 
 
-def _names(estimator: Any, model: Any, n_features: int) -> list[str]:
+def _names(estimator: BaseEstimator, model: BaseKernelPursuit, n_features: int) -> list[str]:
     """Names of the columns that the model saw; those that a pipeline gives them where the model knows none."""
     if hasattr(model, "feature_names_in_"):
         return [str(name) for name in model.feature_names_in_]

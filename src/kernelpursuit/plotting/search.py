@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from kernelpursuit.plotting.parts import CLASS_COLOURS, ORANGE, figure_and_axes, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from kernelpursuit.search import LengthScaleSearch
 
 # Colours of lines; orange is for what is chosen, as in the other displays.
 LINE_COLOURS = tuple(colour for colour in CLASS_COLOURS if colour != ORANGE)
@@ -38,11 +44,11 @@ class SearchDisplay:
     standard_error: np.ndarray
     best: int
     by: str
-    ax_: Any = field(default=None, repr=False)
-    figure_: Any = field(default=None, repr=False)
+    ax_: Axes | None = field(default=None, repr=False)
+    figure_: Figure | SubFigure | None = field(default=None, repr=False)
 
     @classmethod
-    def from_search(cls, search: Any, *, ax: Any = None) -> Self:
+    def from_search(cls, search: LengthScaleSearch, *, ax: Axes | None = None) -> Self:
         """Draw the results of a fitted search.
 
         Parameters
@@ -63,10 +69,10 @@ class SearchDisplay:
         search = search[-1] if isinstance(search, Pipeline) else search
         if not hasattr(search, "results_"):
             raise ValueError(f"{type(search).__name__} has no results to draw; give a fitted LengthScaleSearch.")
-        columns = {name: search.results_[name] for name in ("gamma", "alpha", "score", "standard_error")}
-        return cls(**columns, best=search.best_index_, by=search.by_).plot(ax=ax)
+        gamma, alpha, score, error = (search.results_[name] for name in ("gamma", "alpha", "score", "standard_error"))
+        return cls(gamma, alpha, score, standard_error=error, best=search.best_index_, by=search.by_).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on new axes."""
         self.figure_, self.ax_ = figure_and_axes(ax)
         ax = self.ax_

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
+from kernelpursuit.callbacks import CallbackLike
 from kernelpursuit.dictionary import as_dictionary
+from kernelpursuit.dictionary.union import DictionaryLike
 from kernelpursuit.losses import Loss, Squared, as_loss
 from kernelpursuit.penalties import Penalty
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import as_rows, as_targets, check_weights
 from kernelpursuit.pursuit.run import run_pursuit
 from kernelpursuit.pursuit.spec import LoopSpec, TrainingRows
-from kernelpursuit.stopping import as_rule
+from kernelpursuit.stopping import StoppingRule, as_rule
 from kernelpursuit.updates import Stagewise, Update, as_update
 
 
 def pursuit_path(
     X: Matrix,
-    y: Any,
+    y: ArrayLike,
     *,
-    kernel: Any = "rbf",
-    gamma: Any = "scale",
+    kernel: DictionaryLike = "rbf",
+    gamma: ArrayLike = "scale",
     max_atoms: int = 200,
     selection: str = "gain",
-    update: Any = "orthogonal",
+    update: str | Update = "orthogonal",
     exchange: bool = False,
-    candidates: Any = "auto",
+    candidates: ArrayLike = "auto",
     penalty: str | Penalty | None = "ridge",
     alpha: float = 1e-3,
-    stop: Any = "max",
-    loss: Any = "squared",
+    stop: str | StoppingRule = "max",
+    loss: str | Loss = "squared",
     fit_intercept: bool = False,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     memory_budget: int | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-    callback: Any = None,
+    callback: CallbackLike | None = None,
 ) -> PursuitPath:
     """Pick atoms greedily and return the path of models of every size.
 
@@ -139,14 +140,16 @@ def pursuit_path(
     return run_pursuit(rows, spec, callback=callback).path
 
 
-def as_fitted_loss(loss: Any, update: Update) -> Loss | None:
+def as_fitted_loss(loss: str | Loss, update: Update) -> Loss | None:
     """The loss as the loop takes it: None where least squares have all in closed form."""
     found = as_loss(loss)
     in_steps = isinstance(update, Stagewise) and update.refit_every is not None
     return None if type(found) is Squared and not in_steps else found
 
 
-def _check_arrays(X: Matrix, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def _check_arrays(
+    X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[Matrix, np.ndarray, np.ndarray | None]:
     """Check the arrays of `pursuit_path`; estimators have scikit-learn do that."""
     X, y = as_rows("X", X), as_targets("y", y)
     if X.ndim != 2 or 0 in X.shape:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import ValidationSet
 from kernelpursuit.pursuit.selection import FOLDS
 from kernelpursuit.pursuit.spec import TrainingRows
 
 
 def fold_errors(
-    errors_without: Callable[[np.ndarray, tuple[Any, Any, Any]], np.ndarray],
+    errors_without: Callable[[np.ndarray, ValidationSet], np.ndarray],
     rows: TrainingRows,
     groups: np.ndarray,
     *,

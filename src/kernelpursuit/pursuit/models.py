@@ -124,9 +124,7 @@ class Factored(Models):
 
     def first(self, k: int) -> Factored:
         """The factor after k steps, and how atoms left until then."""
-        factor = self.factor(k)
-        last = Factor(factor.members.copy(), factor.R.copy(), factor.b.copy())
-        return Factored(last, self.n_fixed, {step: drop for step, drop in self.drops.items() if step <= k})
+        return Factored(self.factor(k), self.n_fixed, {step: drop for step, drop in self.drops.items() if step <= k})
 
     def n_places(self, k: int) -> int:
         """One more than the last place of those in the model and those that have left it."""

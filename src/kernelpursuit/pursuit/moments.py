@@ -118,7 +118,7 @@ class ModelColumns:
 
     def orthonormal(self, R: np.ndarray) -> ModelColumns:
         """The directions that R leads from."""
-        return replace(self, inverse=inverse_of(R))
+        return replace(self, inverse=solve_upper(R, np.eye(len(R))))
 
     def values(self, X: Matrix) -> np.ndarray:
         """Values of the columns on rows, or of the directions, shape (n_columns, n_rows)."""
@@ -130,11 +130,6 @@ class ModelColumns:
         if len(self.atoms):
             self.dictionary.fill(self.dictionary.rows(X), self.atoms, out[self.n_fixed :], 1)
         return out if self.inverse is None else directions(self.inverse, out)
-
-
-def inverse_of(R: np.ndarray) -> np.ndarray:
-    """The inverse of an upper triangular matrix."""
-    return solve_upper(R, np.eye(len(R)))
 
 
 def directions(inverse: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from kernelpursuit.pursuit.models import Factor, Models
 from kernelpursuit.pursuit.reducers import LEVELS
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of a path by name, and the value of one model in each.
+Entry: TypeAlias = dict[str, float | np.ndarray]
 # Arrays with one entry for every size, from none on.
 EVERY_SIZE = (
     *("size", "cost", "residual_norm", "dof", "loo", "loo_se", "rcond", "correlation", "target_residual"),
@@ -170,7 +176,7 @@ class PursuitPath:
     loo_quantiles: np.ndarray | None = None
     cv: np.ndarray | None = None
     cv_error: np.ndarray | None = None
-    refits: dict[int, dict[str, Any]] = field(default_factory=dict)
+    refits: dict[int, Mapping[str, float | np.ndarray]] = field(default_factory=dict)
     skipped: list[tuple[int, int]] = field(default_factory=list)
     swaps: list[tuple[int, int, int]] = field(default_factory=list)
     end_reason: str = ""
@@ -184,7 +190,7 @@ class PursuitPath:
         """Number of steps taken."""
         return self.n_steps
 
-    def check_size(self, k: Any) -> int:
+    def check_size(self, k: int) -> int:
         """Return `k` if it is a number of steps on this path."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             raise ValueError(f"k={k!r} is not usable; give a whole number of atoms (or steps).")
@@ -293,22 +299,17 @@ class PursuitPath:
             loo_quantiles=quantiles,
         )
 
-    def with_validation(self, validation: np.ndarray, wrong: np.ndarray | None = None) -> PursuitPath:
-        """Return this path with errors on held-out rows, and of classifiers the part of them in a wrong class."""
-        return replace(self, validation=validation, validation_error=wrong)
-
     def first(self, k: int) -> PursuitPath:
-        """Return the path of the first k steps alone, with no view of the arrays of this one."""
+        """Return the path of the first k steps alone; its arrays are views of those of this one."""
         k = self.check_size(k)
-        cut: dict[str, Any] = {}
-        for name in EVERY_SIZE:
-            values = getattr(self, name)
-            cut[name] = None if values is None else values[: k + 1].copy()
+        cut: dict[str, Any] = {
+            name: values[: k + 1] for name in EVERY_SIZE if (values := getattr(self, name)) is not None
+        }
         return replace(
             self,
             **cut,
-            atom=self.atom[:k].copy(),
-            used=self.used[: self.models.n_places(k)].copy(),
+            atom=self.atom[:k],
+            used=self.used[: self.models.n_places(k)],
             models=self.models.first(k),
             refits={step: refit for step, refit in self.refits.items() if step <= k},
             skipped=[entry for entry in self.skipped if entry[0] <= k],
@@ -334,7 +335,7 @@ class PursuitPath:
                 table[name] = values
         return table
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Return the path as a pandas DataFrame with one row for every k."""
         try:
             import pandas as pd

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg.blas import dtrsv
 
 from kernelpursuit import _native
@@ -83,8 +84,8 @@ class PenaltyMatrix:
             raise ValueError(f"penalty={self.penalty!r} is not positive semidefinite; give a matrix that is.")
         return left
 
-    def _checked(self, what: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
-        found = np.asarray(values, dtype=np.float64)
+    def _checked(self, what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
+        found = np.array(np.nan) if values is None else np.asarray(values, dtype=np.float64)
         if found.shape != shape:
             raise ValueError(
                 f"`{what}` of penalty={self.penalty!r} has shape {found.shape} where {shape} is wanted; see "
@@ -125,7 +126,7 @@ class OrderedPenaltyMatrix(PenaltyMatrix):
         return own
 
 
-def resolve_penalty(penalty: Any, alpha: float, atoms: Atoms) -> tuple[PenaltyMatrix | None, float]:
+def resolve_penalty(penalty: str | Penalty | None, alpha: float, atoms: Atoms) -> tuple[PenaltyMatrix | None, float]:
     """Return the penalty matrix (or None) and the nugget that `penalty` and `alpha` mean for these atoms."""
     check_number("alpha", alpha, low=0)
     found = as_penalty(penalty)

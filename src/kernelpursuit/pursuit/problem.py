@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, State, ValidationSet
 from kernelpursuit._validate import as_floats, check_finite, check_number
 from kernelpursuit.dictionary import Dictionary, Precomputed, split
 from kernelpursuit.losses import Loss
@@ -57,7 +58,7 @@ class Problem:
     loss: Loss | None
     intercept: bool
     always: Dictionary | None
-    held_out: tuple[Any, np.ndarray, np.ndarray] | None
+    held_out: tuple[Matrix, np.ndarray, np.ndarray] | None
     n_looked_at: int | None
     limits: np.ndarray | None
 
@@ -65,6 +66,13 @@ class Problem:
     def total_weight(self) -> float:
         """Sum of the sample weights."""
         return float(self.targets.shape[1]) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def n_units(self) -> float:
+        """Number of rows, those of a weight above one counted by it."""
+        if self.counts is not None:
+            return float(self.counts.sum())
+        return float(self.targets.shape[1] if self.weights is None else np.maximum(self.weights, 1.0).sum())
 
     def fixed_values(self, X: Matrix) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then the other functions."""
@@ -95,7 +103,7 @@ class Problem:
         swaps = [(k, place[leaving], place[coming]) for k, leaving, coming in replay.swaps]
         return replace(replay, atom=np.searchsorted(self.numbers, replay.atom), skipped=skipped, swaps=swaps)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> State:
         """What a path knows of the problem as a whole."""
         return {
             "n_candidates": self.dictionary.n_atoms,
@@ -108,7 +116,7 @@ class Problem:
 
 def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
     """Turn the caller's rows and parameters into a `Problem`."""
-    X, y, sample_weight, held_out, units = rows.X, rows.y, rows.weights, rows.validation, spec.units
+    X, y, sample_weight, units = rows.X, rows.y, rows.weights, spec.units
     gamma, loss, seed = spec.gamma, spec.loss, spec.seed
     _check_gamma_is_used(spec.dictionary, gamma)
     dictionary, always = split(spec.dictionary)
@@ -116,8 +124,9 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
     n_rows = X.shape[0]
     given = np.ones(n_rows) if sample_weight is None else sample_weight
     held = held_out_rows(given, spec.rule.validation_fraction(), seed, y=y, classes=spec.classes)
-    if held_out is not None:
-        X_held, y_held, w_held = check_held_out(held_out, X.shape[1], y.shape[1])
+    held_out: tuple[Matrix, np.ndarray, np.ndarray] | None = None
+    if rows.validation is not None:
+        X_held, y_held, w_held = check_held_out(rows.validation, X.shape[1], y.shape[1])
         # Atoms see held-out rows as they see training rows.
         X_held = X_held.toarray() if sp.issparse(X_held) and not sp.issparse(X) else X_held
         held_out = X_held, y_held if units is None else y_held / units[:, None], w_held
@@ -137,7 +146,7 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
         place = np.full(n_rows, -1)
         place[kept] = np.arange(len(kept))
         centred_at = searched.training_rows
-        searched.training_rows = np.where(centred_at < 0, -1, place[centred_at])
+        searched = searched.with_training_rows(np.where(centred_at < 0, -1, place[centred_at]))
     all_kept = len(kept) == n_rows
     y_kept = y if all_kept else y[kept]
     weights = None if sample_weight is None else used[kept]
@@ -165,16 +174,14 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
     )
 
 
-def _limits(truncate: Any, y: np.ndarray) -> np.ndarray | None:
-    """The largest absolute prediction of every target, or None where there is no limit."""
-    if truncate is None:
-        return None
+def _limits(truncate: float | str, y: np.ndarray) -> np.ndarray:
+    """The largest absolute prediction of every target."""
     if isinstance(truncate, str) and truncate == "auto":
         return np.abs(y).max(axis=0)
     return np.full(y.shape[1], float(check_truncate(truncate)))
 
 
-def check_truncate(truncate: Any) -> Any:
+def check_truncate(truncate: float | str | None) -> Any:
     """Return `truncate` if it is a number above 0, "auto" or None."""
     if truncate is None or (isinstance(truncate, str) and truncate == "auto"):
         return truncate
@@ -186,7 +193,7 @@ def check_truncate(truncate: Any) -> Any:
         ) from None
 
 
-def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
+def _check_gamma_is_used(dictionary: Dictionary, gamma: ArrayLike) -> None:
     """Refuse a `gamma` that no kernel would take, since every one carries its own."""
     if not dictionary.takes_gamma and not (isinstance(gamma, str) and gamma == "scale"):
         raise ValueError(
@@ -195,7 +202,7 @@ def _check_gamma_is_used(dictionary: Dictionary, gamma: Any) -> None:
         )
 
 
-def _dense_if_better(X: Matrix) -> Any:
+def _dense_if_better(X: Matrix) -> Matrix:
     """A sparse X as a dense array where that is faster: the native core is dense, but takes every zero in turn.
 
     The limits are fixed, and no matter of the memory budget, which must not change results.
@@ -231,7 +238,7 @@ def held_out_rows(weights: np.ndarray, fraction: float | None, seed: int, y: np.
     return held
 
 
-def check_held_out(given: tuple[Any, Any, Any], n_features: int, n_targets: int) -> tuple[Any, np.ndarray, np.ndarray]:
+def check_held_out(given: ValidationSet, n_features: int, n_targets: int) -> tuple[Matrix, np.ndarray, np.ndarray]:
     """Return rows, targets of shape (n_targets, n_rows) and weights of a rule's held-out set, checked."""
     X, y, weights = given
     X, y = as_rows("Validation's X", X), as_targets("Validation's y", y)
@@ -245,21 +252,21 @@ def check_held_out(given: tuple[Any, Any, Any], n_features: int, n_targets: int)
     return X, y.T, check_weights(weights, len(y), "Validation's sample_weight")
 
 
-def as_rows(name: str, X: Matrix) -> Any:
+def as_rows(name: str, X: Matrix) -> Matrix:
     """Return rows as an array of finite floats, or as a CSR array."""
     X = sp.csr_array(X) if sp.issparse(X) else as_floats(name, X)
     check_finite(name, X)
     return X
 
 
-def as_targets(name: str, y: Any) -> np.ndarray:
+def as_targets(name: str, y: ArrayLike) -> np.ndarray:
     """Return targets as finite float64, one column a target."""
     y = as_floats(name, y).astype(np.float64, copy=False)
     check_finite(name, y)
     return y[:, None] if y.ndim == 1 else y
 
 
-def check_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> np.ndarray:
+def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str = "sample_weight") -> np.ndarray:
     """Return sample weights as an array: finite, none negative, not all zero, and the largest in range of squares."""
     weights = as_floats(name, sample_weight).astype(np.float64, copy=False)
     if weights.ndim == 0:

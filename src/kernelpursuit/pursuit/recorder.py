@@ -15,11 +15,11 @@ from kernelpursuit.pursuit.criteria import (
     PlainResiduals,
     RowFacts,
 )
-from kernelpursuit.pursuit.criteria.squares import widened
+from kernelpursuit.pursuit.criteria.squares import widened_range
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.nugget import NuggetShare
-from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.path import Entry, PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.reducers import LEVELS, calibration_rows
 from kernelpursuit.pursuit.selection import Selector
@@ -75,7 +75,7 @@ class Recorder:
         calibration = calibration_rows(len(rows.weights), problem.calibrates)
         self.criteria: list[Criterion] = []
         if has_loo and measure.loss is None:
-            limits = None if margin is None else widened(problem.targets, margin)
+            limits = None if margin is None else widened_range(problem.targets.T, margin)[:, :, None]
             of_errors = calibration if self._has_quantiles and not measure.classes else None
             self.criteria.append(LeastSquares(rows, nugget, of_errors, limits))
         else:
@@ -103,10 +103,10 @@ class Recorder:
         if self._column_residual is not None:
             self._column_residual[k] = np.einsum("ij,ij->i", fit.residual, fit.residual) / self.scale**2
 
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> Entry:
         """All that is recorded of the fit as it is."""
-        fit = self.fit
-        entry = {"cost": fit.cost() / self.scale**2, "residual_norm": fit.misfit() / self.scale, "rcond": fit.rcond}
+        fit, scale = self.fit, self.scale
+        entry: Entry = {"cost": fit.cost() / scale**2, "residual_norm": fit.misfit() / scale, "rcond": fit.rcond}
         for criterion in self.criteria:
             entry.update(criterion.entry(fit))
         return entry

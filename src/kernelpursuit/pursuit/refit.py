@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from kernelpursuit.pursuit.fits import OrthogonalFit, Outcome
 from kernelpursuit.pursuit.fits.base import Design
 from kernelpursuit.pursuit.models import Explicit, Factor
-from kernelpursuit.pursuit.path import PursuitPath
+from kernelpursuit.pursuit.path import Entry, PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.recorder import Recorder
 from kernelpursuit.pursuit.system import start_fit
@@ -36,7 +35,7 @@ def refitted(path: PursuitPath, k: int, problem: Problem, recorder: Recorder) ->
     entry = Recorder(fit, 0, problem, measure=recorder.measure, monitor=monitor).entry()
     size = path.size.copy()
     size[k] = sum(added)
-    known: dict[str, Any] = {
+    known: Entry = {
         name: entry[name] for name in ("cost", "residual_norm", "dof", "target_residual", "validation") if name in entry
     }
     left_out = [(k, int(atom)) for atom in atoms[np.logical_not(added)]]

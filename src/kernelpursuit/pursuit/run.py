@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit import _native
+from kernelpursuit._types import ValidationSet
 from kernelpursuit._validate import check_flag, check_number
+from kernelpursuit.callbacks import CallbackLike
 from kernelpursuit.dictionary import Dictionary, Precomputed
 from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.losses import Squared
@@ -58,7 +59,9 @@ class Pursuit:
     reason: str
 
 
-def run_pursuit(rows: TrainingRows, spec: LoopSpec, *, callback: Any = None, replay: Replay | None = None) -> Pursuit:
+def run_pursuit(
+    rows: TrainingRows, spec: LoopSpec, *, callback: Watch | CallbackLike | None = None, replay: Replay | None = None
+) -> Pursuit:
     """Run the loop over rows, and let the rule choose.
 
     `replay` are steps, of an earlier fit of the same problem or known otherwise, that are taken without scoring atoms.
@@ -122,7 +125,7 @@ def _with_folds(path: PursuitPath, rows: TrainingRows, spec: LoopSpec, watch: Wa
     n_folds, n_done = spec.rule.n_folds(), 0
     quiet = replace(spec, max_atoms=max(1, len(path)), rule=StoppingRule())
 
-    def errors_without(weights: np.ndarray, fold: tuple[Any, Any, Any]) -> np.ndarray:
+    def errors_without(weights: np.ndarray, fold: ValidationSet) -> np.ndarray:
         """Losses on a fold along the path of a fit with these weights, and what part is in a wrong class."""
         nonlocal n_done
         n_done += 1

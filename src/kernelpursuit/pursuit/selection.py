@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.pursuit.basis import DEPENDENT
@@ -240,7 +241,7 @@ class Selector:
         return np.sort(np.concatenate([above, level]))
 
 
-def resolve_candidates(candidates: Any, n_atoms: int, seed: int) -> tuple[np.ndarray | None, int | None]:
+def resolve_candidates(candidates: ArrayLike, n_atoms: int, seed: int) -> tuple[np.ndarray | None, int | None]:
     """Return (the fixed subset of atoms, or None for all; how many are looked at a step, or None for all)."""
     candidates = check_candidates(candidates)
     if isinstance(candidates, str):
@@ -253,7 +254,7 @@ def resolve_candidates(candidates: Any, n_atoms: int, seed: int) -> tuple[np.nda
     return _check_subset(candidates, n_atoms), None
 
 
-def check_candidates(candidates: Any) -> Any:
+def check_candidates(candidates: ArrayLike) -> Any:
     """Return `candidates` if it is a name or a number that can be meant; lists are checked with the dictionary."""
     if isinstance(candidates, str):
         return check_option("candidates", candidates, ("auto", "all"), "a number, or a list of atom numbers")
@@ -262,7 +263,7 @@ def check_candidates(candidates: Any) -> Any:
     return candidates
 
 
-def _check_subset(candidates: Any, n_atoms: int) -> np.ndarray:
+def _check_subset(candidates: ArrayLike, n_atoms: int) -> np.ndarray:
     subset = np.asarray(candidates)
     if subset.dtype == bool and subset.shape == (n_atoms,):
         subset = np.flatnonzero(subset)

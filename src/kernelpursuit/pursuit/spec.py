@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, ValidationSet
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import Penalty
@@ -33,7 +33,7 @@ class TrainingRows:
     weights: np.ndarray | None = None
     counts: np.ndarray | None = None
     calibrates: np.ndarray | None = None
-    validation: tuple[Any, Any, Any] | None = None
+    validation: ValidationSet | None = None
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,18 @@ class LoopSpec:
     max_atoms: int
     seed: int
     rule: StoppingRule = field(default_factory=StoppingRule)
-    gamma: Any = "scale"
+    gamma: ArrayLike = "scale"
     selection: str = "gain"
     update: Update = field(default_factory=Orthogonal)
     exchange: bool = False
-    candidates: Any = "all"
+    candidates: ArrayLike = "all"
     penalty: str | Penalty | None = "ridge"
     alpha: float = 0.0
     fit_intercept: bool = False
     memory_budget: int | None = None
     n_jobs: int | None = None
     verbose: bool = False
-    truncate: Any = None
+    truncate: float | str | None = None
     loss: Loss | None = None
     classes: bool = False
     intervals: bool = True

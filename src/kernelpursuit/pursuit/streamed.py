@@ -8,7 +8,6 @@ rows as there are atoms, and a second pass gives residuals, leverages and every 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from kernelpursuit.pursuit.basis import DEPENDENT
 from kernelpursuit.pursuit.loop import why_end
 from kernelpursuit.pursuit.models import Factor, Factored
 from kernelpursuit.pursuit.moments import ModelColumns, over_blocks
-from kernelpursuit.pursuit.path import EVERY_SIZE, PursuitPath
+from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.reducers import (
     Freedom,
@@ -137,7 +136,7 @@ def streamed_path(
         n_fixed=n_fixed,
         n_targets=factor.b.shape[1],
         total_weight=factor.total_weight,
-        n_units=_n_units(problem),
+        n_units=problem.n_units,
         target_residual=found["target_residual"] / squares,
         loo_quantiles=None if quantiles is None else quantiles / scale,
         validation=_validation(problem, stream, factor),
@@ -152,24 +151,14 @@ def ended(path: PursuitPath, rule: StoppingRule, watch: Watch, *, norms: tuple[f
     """
     target_norm, scale = norms
     for k in range(path.n_steps + 1):
-        running = _up_to(path, k, "running")
+        running = replace(path.first(k), end_reason="running")
         reason = watch.step_done(running) if k else None
         reason = reason or why_end(float(path.residual_norm[k]) * scale, running, rule, target_norm)
         if reason is None and k == path.n_steps:
             reason = last
         if reason is not None:
-            return _up_to(path, k, reason)
+            return replace(running, end_reason=reason)
     raise AssertionError("the last size ends the path")
-
-
-def _up_to(path: PursuitPath, k: int, reason: str) -> PursuitPath:
-    """The path of the first k steps."""
-    assert isinstance(path.models, Factored)
-    sizes: dict[str, Any] = {
-        name: values[: k + 1] for name in EVERY_SIZE if (values := getattr(path, name)) is not None
-    }
-    models = Factored(path.models.factor(k), path.n_fixed)
-    return replace(path, atom=path.atom[:k], used=path.used[:k], models=models, end_reason=reason, **sizes)
 
 
 def _penalised(factor: TriangularFactor, n_fixed: int, penalties: np.ndarray) -> np.ndarray:
@@ -187,13 +176,6 @@ def _reciprocal_condition(new: np.ndarray) -> np.ndarray:
     """That of the basis and the next atom, of whose squared length the part `new` is new; see `PursuitPath.rcond`."""
     new = np.minimum(new, 1.0)
     return np.sqrt(new) / (1.0 + np.sqrt(1.0 - new))
-
-
-def _n_units(problem: Problem) -> float:
-    """Number of rows, those of a weight above one counted by it."""
-    if problem.counts is not None:
-        return float(problem.counts.sum())
-    return float(problem.targets.shape[1] if problem.weights is None else np.maximum(problem.weights, 1.0).sum())
 
 
 def _validation(problem: Problem, stream: Stream, factor: TriangularFactor) -> np.ndarray | None:

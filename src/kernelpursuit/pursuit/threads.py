@@ -51,7 +51,7 @@ def limit_this_thread() -> None:
 
 
 @cache
-def _libraries() -> tuple[Any, Any]:
+def _libraries() -> tuple[ThreadpoolController, ThreadpoolController]:
     """BLAS libraries whose number of threads is the process's, and those for which each thread has its own.
 
     Looking for them takes some milliseconds.
@@ -64,7 +64,7 @@ def _libraries() -> tuple[Any, Any]:
     ), own
 
 
-def _let_go(controller: Any) -> None:
+def _let_go(controller: ThreadpoolController) -> None:
     """Let any thread set the number next: from threadpoolctl 3.8 on only the one that did so last might, else."""
     for library in controller.lib_controllers:
         if hasattr(library, "clear_controlling_thread"):

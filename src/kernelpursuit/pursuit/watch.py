@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelpursuit._types import Path
 from kernelpursuit._validate import check_verbose
-from kernelpursuit.callbacks import Stage
+from kernelpursuit.callbacks import CallbackLike, Stage
 from kernelpursuit.pursuit.progress import ProgressLine
 
 # The part of a fit in which callbacks see the path.
@@ -40,7 +40,7 @@ class Watch:
         Whether to show progress on stderr.
     """
 
-    def __init__(self, callback: Any = None, verbose: Any = False):
+    def __init__(self, callback: CallbackLike | None = None, verbose: bool | int = False):
         self.callbacks = _as_callbacks(callback)
         self.line = ProgressLine(check_verbose(verbose))
         self.current = ALL_ROWS
@@ -57,7 +57,7 @@ class Watch:
                 one.on_start()
 
     @classmethod
-    def of(cls, callback: Any, verbose: Any) -> Watch:
+    def of(cls, callback: Watch | CallbackLike | None, verbose: bool | int) -> Watch:
         """Return the watch of a fit that is already watched, or a new one."""
         return callback if isinstance(callback, Watch) else cls(callback, verbose)
 
@@ -194,7 +194,7 @@ class Watch:
         return f"{elapsed:.0f} s, about {max(left, 1.0):.0f} s left"
 
 
-def _as_callbacks(callback: Any) -> list[Any]:
+def _as_callbacks(callback: CallbackLike | None) -> list[Any]:
     """The callbacks as a list, each of which can be called or has the methods of `Callback`."""
     given = callback if isinstance(callback, (list, tuple)) else [] if callback is None else [callback]
     for one in given:
@@ -206,6 +206,6 @@ def _as_callbacks(callback: Any) -> list[Any]:
     return list(given)
 
 
-def _name_of(callback: Any) -> str:
+def _name_of(callback: CallbackLike | None) -> str:
     words = repr(callback)
     return type(callback).__name__ if words.startswith("<") else words

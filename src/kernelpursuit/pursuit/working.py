@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,9 @@ def loo_error(residual: np.ndarray, left: np.ndarray) -> np.ndarray:
     return residual / left
 
 
-def loo_prediction(response: np.ndarray, residual: np.ndarray, left: np.ndarray, root: Any = 1.0) -> np.ndarray:
+def loo_prediction(
+    response: np.ndarray, residual: np.ndarray, left: np.ndarray, root: float | np.ndarray = 1.0
+) -> np.ndarray:
     """Predictions of rows, each from the others: `z - e`.
 
     `root` is the root of the working weights, where the residuals are multiplied by it and the response is not.

@@ -6,7 +6,7 @@ distinct    which rows differ, in a few bytes for each
 """
 
 from kernelpursuit.rows.distinct import FEWEST_ROWS, Distinct, distinct_numbers
-from kernelpursuit.rows.source import ArraySource, RowBlock, RowSource, block_size, slices
+from kernelpursuit.rows.source import ArraySource, RowBlock, RowSource, block_size, dense, slices
 from kernelpursuit.rows.statistics import Statistics
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "RowSource",
     "Statistics",
     "block_size",
+    "dense",
     "distinct_numbers",
     "slices",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,7 +63,7 @@ class Distinct:
         return any(bool((np.asarray(X[self.first[part]]) != one).any()) for part in parts)
 
 
-def distinct_numbers(rows: Any) -> np.ndarray:
+def distinct_numbers(rows: Matrix) -> np.ndarray:
     """Number the rows so that equal ones have the same: 0, 1, ... in an order that is no matter of where they are.
 
     It is that of their numbers, of which rounding to float32 changes little; of sparse rows, and of very many
@@ -91,27 +90,24 @@ def _numbered(X: Matrix, y: np.ndarray, seen: np.ndarray | None) -> tuple[np.nda
 def _sorted(columns: Sequence[np.ndarray], seen: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """The order of rows by their last column, ties by the one before it and so on, and where a row differs from before.
 
-    Rows that tie in the last column are looked at again, and mostly they are few. Equal rows stay in their order.
+    Of every other column, only rows that tie in all columns after it are read: mostly they are few, and where all do,
+    as in a column of labels, one column is in memory at a time. Equal rows stay in their order.
     """
-
-    def values(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return column[rows if seen is None else seen[rows]]
-
     *others, last = columns
     last = np.asarray(last if seen is None else last[seen])
     order = np.argsort(last, kind="stable")
     is_new = _changes(last[order])
-    # Rows that tie with the one before or after.
-    (tied,) = np.nonzero(~(is_new & np.append(is_new[1:], True)))
-    if len(tied) and others:
+    for column in reversed(others):
+        # Rows that tie with the one before or after.
+        (tied,) = np.nonzero(~(is_new & np.append(is_new[1:], True)))
+        if not len(tied):
+            break
         rows, group = order[tied], np.cumsum(is_new)[tied]
-        again = np.lexsort([*(values(column, rows) for column in others), group])
-        rows = rows[again]
-        order[tied] = rows
-        new = _changes(group[again])
-        for column in others:
-            new |= _changes(values(column, rows))
-        is_new[tied] = new
+        values = column[rows if seen is None else seen[rows]]
+        again = np.lexsort((values, group))
+        order[tied] = rows[again]
+        # Groups stay where they are, and are divided where values differ.
+        is_new[tied] = _changes(group) | _changes(values[again])
     return order, is_new
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike
 
 from kernelpursuit._types import Matrix
 
@@ -93,7 +93,7 @@ class ArraySource(RowSource):
     [2, 2, 1]
     """
 
-    def __init__(self, X: Matrix, y: Any, weights: np.ndarray | None = None, counts: np.ndarray | None = None):
+    def __init__(self, X: Matrix, y: ArrayLike, weights: np.ndarray | None = None, counts: np.ndarray | None = None):
         self._X = sp.csr_array(X) if sp.issparse(X) and X.format != "csr" else X
         y = np.asarray(y)
         self._y = y[:, None] if y.ndim == 1 else y
@@ -113,11 +113,16 @@ class ArraySource(RowSource):
         """Gather rows by their numbers."""
         return self._at(np.asarray(rows), 0)
 
-    def _at(self, which: Any, start: int) -> RowBlock:
+    def _at(self, which: slice | np.ndarray, start: int) -> RowBlock:
         X = self._X[which]
         weights = None if self._weights is None else self._weights[which]
         counts = None if self._counts is None else self._counts[which]
         return RowBlock(start, X if sp.issparse(X) else np.asarray(X), self._y[which], weights=weights, counts=counts)
+
+
+def dense(X: Matrix, dtype: DTypeLike | None = None) -> np.ndarray:
+    """Rows as a plain array, of a float type where one is given."""
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=dtype)
 
 
 def slices(n_rows: int, size: int) -> Iterator[slice]:

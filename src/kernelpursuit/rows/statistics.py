@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Statistics:
     squares: np.ndarray
 
     @classmethod
-    def of_block(cls, values: Any, weights: np.ndarray | None = None, unit: Any = 1.0) -> Statistics:
+    def of_block(cls, values: ArrayLike, weights: np.ndarray | None = None, unit: ArrayLike = 1.0) -> Statistics:
         """Sums over one block of dense rows, shape (n_rows, n_columns)."""
         values = np.asarray(values, dtype=np.float64)
         share = np.ones(len(values)) if weights is None else weights

@@ -1,9 +1,9 @@
 """Searches over settings of an estimator that share what their fits have in common.
 
-criterion       what one fit is judged by: a curve over its path, at the size that its rule chose
-grid            the values that are tried
-table           results as fits come in, and those that failed
-progress        where the search is, on stderr
+criterion       the criterion that compares fits, read on their paths
+grid            the values of the grid
+table           the results, one row for each fit, and the fits that failed
+progress        progress on stderr
 length_scales   the search
 """
 

@@ -1,12 +1,10 @@
-"""What a fit is judged by: a criterion along its path, at the size that its rule chose, or where it is least."""
+"""The criterion that compares the fits of a search: which rule it belongs to, and where it is read on a path."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kernelpursuit._types import Path
+from kernelpursuit._types import Path, ValidationSet
 from kernelpursuit._validate import check_number
 from kernelpursuit.stopping import CV, HDAIC, PTR, TCR, Either, Loo, OneSE, StoppingRule, as_rule
 
@@ -14,15 +12,16 @@ from kernelpursuit.stopping import CV, HDAIC, PTR, TCR, Either, Loo, OneSE, Stop
 SCORE_AT = ("kept", "least")
 
 
-class Judged(StoppingRule):
-    """Stops and keeps as one rule says, and has the fit follow what the criterion of another needs as well.
+class SearchRule(StoppingRule):
+    """The stopping rule of every fit of a search: it stops as one rule does, and records the criterion of another.
 
     Parameters
     ----------
     stop : StoppingRule
-        Says when to stop and how many atoms to keep.
+        The rule that says when to stop and how many atoms to keep.
     by : StoppingRule
-        One that has a curve; it may need leave-one-out errors, folds or held-out rows that the other does not.
+        The rule whose curve compares the fits. It may need leave-one-out errors, folds or validation rows that `stop`
+        does not need.
     """
 
     def __init__(self, stop: StoppingRule, by: StoppingRule):
@@ -31,8 +30,8 @@ class Judged(StoppingRule):
             raise ValueError(
                 f"by='cv' has {by.n_folds()} folds and the estimator's stop has {stop.n_folds()}; set cv to the latter."
             )
-        if by not in _parts(stop) and _holds_out(stop) and _holds_out(by):
-            raise ValueError("by and the estimator's stop hold out rows of their own; use by='stop', or stop='loo'.")
+        if by not in _parts(stop) and _has_validation_rows(stop) and _has_validation_rows(by):
+            raise ValueError("by and the estimator's stop each have validation rows; use by='stop', or stop='loo'.")
         self.needs_correlation = stop.needs_correlation or by.needs_correlation
         self.needs_coherence = stop.needs_coherence or by.needs_coherence
         self.needs_loo = stop.needs_loo or by.needs_loo
@@ -43,42 +42,42 @@ class Judged(StoppingRule):
             or (by.needs_classes and not stop.needs_classes)
             or (stop.for_any_loss and not by.for_any_loss)
         )
-        # Refusals name the rule that asks for what there is not.
+        # An error message names the rule whose needs are not met.
         self.name = by.name if asks_more else stop.name
 
     def fired(self, path: Path) -> bool:
-        """As `stop`."""
+        """Whether `stop` ends the loop."""
         return self.stop.fired(path)
 
     def choose(self, path: Path) -> int:
-        """As `stop`."""
+        """The number of steps that `stop` keeps."""
         return self.stop.choose(path)
 
     def explain(self, path: Path) -> str:
-        """The words of `stop`."""
+        """The explanation of `stop`."""
         return self.stop.explain(path)
 
-    def validation_set(self) -> tuple[Any, Any, Any] | None:
-        """Those of the rule that has some."""
+    def validation_set(self) -> ValidationSet | None:
+        """The validation rows of `stop`, else those of the criterion."""
         return self.by.validation_set() if self.stop.validation_set() is None else self.stop.validation_set()
 
     def validation_fraction(self) -> float | None:
-        """That of the rule that has one."""
+        """The validation fraction of `stop`, else that of the criterion."""
         own = self.stop.validation_fraction()
         return self.by.validation_fraction() if own is None else own
 
     def n_folds(self) -> int | None:
-        """Those of the rule that has some."""
+        """The number of folds of `stop`, else that of the criterion."""
         return self.by.n_folds() if self.stop.n_folds() is None else self.stop.n_folds()
 
     @property
-    def takes_rows_away(self) -> bool:
-        """Whether the criterion holds out training rows that `stop` would have fitted."""
+    def needs_refit(self) -> bool:
+        """Whether the criterion uses training rows for validation that `stop` alone would fit."""
         return self.by.validation_fraction() is not None and self.stop.validation_fraction() is None
 
 
-def resolve_judge(by: Any, stop: Any, cv: Any) -> Judged:
-    """Return the rule for the fits of a search, from its parameters and the estimator's `stop`."""
+def search_rule(by: str | StoppingRule, stop: str | StoppingRule, cv: int) -> SearchRule:
+    """Return the stopping rule for the fits of a search, from its parameters and the estimator's `stop`."""
     stop = as_rule(stop)
     if isinstance(by, str) and by == "stop":
         criterion = _with_curve(stop)
@@ -86,9 +85,9 @@ def resolve_judge(by: Any, stop: Any, cv: Any) -> Judged:
             raise ValueError(
                 f"by='stop' has nothing to compare, since stop={stop.name!r} minimises nothing; give by='loo' or 'cv'."
             )
-        return Judged(stop, criterion)
+        return SearchRule(stop, criterion)
     if isinstance(by, str) and by == "cv":
-        return Judged(stop, CV(folds=check_number("cv", cv, low=2, integer=True)))
+        return SearchRule(stop, CV(folds=check_number("cv", cv, low=2, integer=True)))
     try:
         rule = as_rule(by)
     except ValueError as error:
@@ -100,14 +99,14 @@ def resolve_judge(by: Any, stop: Any, cv: Any) -> Judged:
     criterion = _with_curve(named[0] if named else rule)
     if criterion is None:
         raise ValueError(f"by={by!r} minimises nothing; give a criterion such as 'loo', 'cv' or 'mdl'.")
-    return Judged(stop, criterion)
+    return SearchRule(stop, criterion)
 
 
-def judge(rule: StoppingRule, path: Path, k: int, score_at: str = "kept") -> tuple[float, float]:
+def criterion_at(rule: StoppingRule, path: Path, k: int, score_at: str = "kept") -> tuple[float, float]:
     """The criterion of a rule on a path, and its standard error (NaN if not known).
 
-    `score_at` is one of `SCORE_AT`: "kept" reads it off after k steps, or where the paths of folds ended before k, at
-    the last model that all of them have; "least" where it is least, at the fewest steps of equals.
+    `score_at` is one of `SCORE_AT`. "kept" reads the criterion after k steps; where the paths of folds ended before k,
+    at the last model that all of them have. "least" reads its minimum.
     """
     curve = rule.curve(path)  # type: ignore[attr-defined]
     known = np.flatnonzero(~np.isnan(curve if score_at == "least" else curve[: k + 1]))
@@ -123,7 +122,7 @@ def _parts(rule: StoppingRule) -> tuple[StoppingRule, ...]:
 
 
 def _with_curve(rule: StoppingRule) -> StoppingRule | None:
-    """The first part of a rule that minimises something along the path, or None."""
+    """The first part of a rule that minimises a criterion along the path, or None."""
     for part in _parts(rule):
         if isinstance(part, PTR) and part.T is None:
             return HDAIC()
@@ -134,5 +133,5 @@ def _with_curve(rule: StoppingRule) -> StoppingRule | None:
     return None
 
 
-def _holds_out(rule: StoppingRule) -> bool:
+def _has_validation_rows(rule: StoppingRule) -> bool:
     return rule.validation_set() is not None or rule.validation_fraction() is not None

@@ -1,17 +1,17 @@
-"""The values that a search tries."""
+"""The grid of a search: values that are given, or chosen from distances between rows."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import as_floats
 from kernelpursuit.dictionary import Dictionary, KernelAtoms, Union
 from kernelpursuit.kernels import Kernel
+from kernelpursuit.pursuit.reducers.quantiles import evenly
 
 # The automatic grid: this many values, each of this times the one before, around one over the median distance.
 N_AUTO = 9
@@ -20,7 +20,7 @@ FACTOR = 4.0
 MEDIAN_ROWS = 500
 
 
-def check_values(name: str, values: Any, zero: bool = False) -> np.ndarray:
+def check_values(name: str, values: ArrayLike, zero: bool = False) -> np.ndarray:
     """Return the values of a grid: a list of finite numbers above 0, or where `zero` is true, of at least 0."""
     try:
         array = as_floats(name, values).astype(np.float64)
@@ -39,13 +39,13 @@ def check_values(name: str, values: Any, zero: bool = False) -> np.ndarray:
 def auto_gammas(dictionary: Dictionary, X: Matrix, weights: np.ndarray | None) -> np.ndarray:
     """Return a geometric grid around one over the median distance between rows.
 
-    The distance is the sum that the first kernel of the dictionary takes gamma times of, squared but for the Laplacian.
-    Pairs of equal rows do not count, and others by the product of their weights. Of more than 500 rows, that many
-    evenly spread ones are looked at.
+    The distance is the one that the first kernel of the dictionary multiplies by gamma: the squared Euclidean distance,
+    or the sum of absolute differences for the Laplacian kernel. Pairs of equal rows are left out. The others have the
+    product of their sample weights. Of more than 500 rows, 500 evenly spread ones are used.
     """
     kernel = _first_kernel(dictionary)
     usable = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    rows = usable[np.unique(np.linspace(0, len(usable) - 1, min(len(usable), MEDIAN_ROWS)).astype(int))]
+    rows = evenly(usable, MEDIAN_ROWS)
     distances = _distances(X[rows], kernel.kind == "laplacian")
     counts = np.ones(len(rows)) if weights is None else weights[rows]
     first, second = np.triu_indices(len(rows), 1)
@@ -66,9 +66,9 @@ def _first_kernel(dictionary: Dictionary) -> Kernel:
 
 
 def _distances(X: Matrix, absolute: bool) -> np.ndarray:
-    """Distances of all pairs of rows, one after the other."""
+    """Distances of all pairs of rows, shape (n_pairs,)."""
     if sp.issparse(X):
-        # Slow to import, and needed by few.
+        # Imported here, since it is slow to import and only sparse rows need it.
         from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
         square = manhattan_distances(X) if absolute else euclidean_distances(X, squared=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelpursuit._types import Matrix
+from kernelpursuit._types import Matrix, State, ValidationSet
 from kernelpursuit._validate import ByName, check_option, check_verbose
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.dictionary.distances import WORTH_FROM, share_distances, shared_size, unshare
@@ -22,21 +24,24 @@ from kernelpursuit.estimators.checks import ROWS, check_range, check_seed, one_s
 from kernelpursuit.estimators.spec import MOST_PICKED, WITHIN, chosen_rule, given_dictionary, is_word
 from kernelpursuit.pursuit import check_weights
 from kernelpursuit.pursuit.selection import AUTO_CANDIDATES
-from kernelpursuit.search.criterion import SCORE_AT, Judged, resolve_judge
+from kernelpursuit.search.criterion import SCORE_AT, SearchRule, search_rule
 from kernelpursuit.search.grid import auto_gammas, check_values
 from kernelpursuit.search.progress import SearchProgress
 from kernelpursuit.search.table import Table
-from kernelpursuit.stopping import Loo
+from kernelpursuit.stopping import Loo, StoppingRule
 
-# What a search sets.
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The attributes that `fit` sets.
 FITTED = (
     *("n_features_in_", "feature_names_in_", "shared_distances_"),
     *("best_params_", "best_estimator_", "best_index_", "best_score_", "results_", "by_"),
 )
 
 
-def _best_has(name: str) -> Any:
-    """Whether the estimator has a method, for `available_if`."""
+def _best_has(name: str) -> Callable[[LengthScaleSearch], bool]:
+    """A check for `available_if`: whether the estimator has a method."""
 
     def check(search: LengthScaleSearch) -> bool:
         getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search.estimator, name)
@@ -48,53 +53,54 @@ def _best_has(name: str) -> Any:
 class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
     """Fit an estimator with every `gamma` and `alpha` of a grid, and keep the best by a criterion of the fit itself.
 
-    Where scikit-learn's `GridSearchCV` fits every combination anew on every fold, this one takes the criterion that a
-    fit already has, such as the leave-one-out error of its path, and where that saves time computes the distances
-    between rows once for all combinations. What it finds is what `estimator.set_params(gamma=..., alpha=...).fit(X, y)`
-    would have been.
+    scikit-learn's `GridSearchCV` fits every combination on every fold. This search fits each combination once, and
+    compares the criteria of these fits, such as the leave-one-out error along the path. Where that saves time, it
+    computes the distances between rows once for all combinations. The best model equals
+    `estimator.set_params(gamma=..., alpha=...).fit(X, y)`.
 
     Parameters
     ----------
     estimator : KernelPursuitRegressor or KernelPursuitClassifier
-        What is fitted; its own `gamma`, and where `alphas` are given its `alpha`, do not count.
+        The estimator to fit. Its own `gamma` is ignored, and so is its `alpha` where `alphas` are given.
     gammas : array of shape (n_gammas,) or "auto", default="auto"
         Inverse widths of every kernel that has none of its own. "auto" is nine values from 1/256 to 256 times one over
         the median squared distance between rows (for the Laplacian kernel, the median sum of absolute differences).
     alphas : array of shape (n_alphas,), optional
         Strengths of the penalty; by default the estimator's own.
     by : str or StoppingRule, default="stop"
-        What is least for the best: the criterion of the estimator's own stopping rule ("stop"), or of a rule of
-        `kernelpursuit.stopping` or its name: "loo" (Hagiwara), "cv" (Nair), "mdl", "validation", ...
+        The criterion to minimise: that of the estimator's own stopping rule ("stop"), or that of a rule of
+        `kernelpursuit.stopping`, given as an object or a name: "loo" (Hagiwara), "cv" (Nair), "mdl", "validation", ...
     score_at : {"kept", "least"}, default="kept"
         Where on the path of a fit the criterion is read: at the number of atoms that the estimator's `stop` chose, or
-        where it is least. The second compares what paths could reach, the first the models themselves. They differ
-        where `stop` does not keep the least, as "tcr", "one-se" and, by "loo", "fpe" do.
+        at the minimum of the criterion. "kept" compares the models that are kept, "least" the best models on the
+        paths. They differ where `stop` does not keep the minimum, as "tcr", "one-se" and, by "loo", "fpe" do.
     cv : int, default=5
-        Number of folds of `by="cv"`; of no effect elsewhere.
+        Number of folds for `by="cv"`; ignored otherwise.
     verbose : bool, default=False
         Whether to show progress on stderr once two seconds have passed.
 
     Attributes
     ----------
     results_ : dict of arrays
-        "gamma" and "alpha" of every combination, "n_atoms" that were kept, the criterion as "score" (the least is the
-        best; NaN where the fit failed), its "standard_error" where that is known (leave-one-out errors; else NaN), its
+        One entry for each combination: "gamma", "alpha", the number of atoms kept "n_atoms", the criterion "score"
+        (lower is better; NaN where the fit failed), its "standard_error" (for leave-one-out errors; else NaN), its
         "rank" from 1 on, and the "seconds" that the fit took.
     best_index_ : int
-        Place of the best in these arrays; the first of equals.
+        Index of the best combination in these arrays; the first of several equal ones.
     best_params_ : dict
-        Its "gamma", and where `alphas` were given its "alpha".
+        The best "gamma", and where `alphas` were given the best "alpha".
     best_score_ : float
-        Its criterion.
+        The criterion of the best combination.
     best_estimator_ : KernelPursuitRegressor or KernelPursuitClassifier
-        The fitted model: an ordinary one, with the parameters of `estimator` but for these.
+        The fitted model of the best combination, with the other parameters of `estimator`.
     by_ : str
         Name of the criterion.
     shared_distances_ : bool
-        Whether distances were computed once. They are not for fewer than 32 features, where a kernel is evaluated as
-        fast as memory is read; where they and the dictionary's values do not fit the estimator's `memory_budget`; where
-        its `candidates` leave atoms out, or `refine=True` learns others; for sparse rows and for kernels of products.
-        Every fit then evaluates its kernels, with the same result.
+        Whether distances were computed once for all fits. If not, every fit evaluates its kernels, with the same
+        result. Distances are shared from 32 features on, since below that a kernel is evaluated as fast as memory is
+        read. They are not shared where they and the dictionary's values exceed the estimator's `memory_budget`, where
+        its `candidates` leave atoms out or `refine=True` learns others, for sparse rows, and for kernels that are
+        not functions of a distance.
     classes_ : array of shape (n_classes,)
         Class labels; classifiers only.
     n_features_in_ : int
@@ -109,8 +115,8 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    A criterion says which of several models is better on these rows. It was minimised over them, so that the least
-    itself is optimistic: measure on rows of their own, or put the search in `cross_val_score`.
+    The minimum of a criterion over a grid is an optimistic estimate of the error. Measure the error on test rows, or
+    put the search in `cross_val_score`.
 
     References
     ----------
@@ -136,17 +142,17 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
     best_index_: int
     best_params_: dict[str, float]
     best_score_: float
-    best_estimator_: Any
+    best_estimator_: BaseKernelPursuit
     by_: str
     shared_distances_: bool
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseKernelPursuit,
         *,
-        gammas: Any = "auto",
-        alphas: Any = None,
-        by: Any = "stop",
+        gammas: ArrayLike = "auto",
+        alphas: ArrayLike | None = None,
+        by: str | StoppingRule = "stop",
         score_at: str = "kept",
         cv: int = 5,
         verbose: bool = False,
@@ -159,7 +165,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.cv = cv
         self.verbose = verbose
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit every combination, and keep the best.
 
         Parameters
@@ -175,7 +181,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        # A search that fails leaves nothing behind: all is set at its end.
+        # A search that fails leaves this object as it was: attributes are set at the end.
         found = copy.copy(self)
         found._fit(X, y, sample_weight)
         for name in FITTED:
@@ -185,7 +191,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
                 delattr(self, name)
         return self
 
-    def _fit(self, X: Matrix, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         base, dictionary = self._check_estimator()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -194,20 +200,20 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         check_range(rows)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
         check_option("score_at", self.score_at, SCORE_AT)
-        # Refined atoms are learned, and kept as such are.
+        # Refined atoms are learned atoms, and the same rule keeps them.
         is_refined = is_word(base.stop, "auto") and base.refine is True
-        rule = resolve_judge(self.by, Loo(within=WITHIN) if is_refined else chosen_rule(base.stop), self.cv)
+        rule = search_rule(self.by, Loo(within=WITHIN) if is_refined else chosen_rule(base.stop), self.cv)
         grid = self._grid(base, dictionary, rows, weights)
         shared = self._share(base, dictionary, rows, sorted(gamma for gamma, _ in grid))
-        # Folds, held-out rows and drawn candidates are the same for all.
+        # One seed for all fits gives them the same folds, validation rows and drawn candidates.
         seed = {"random_state": check_seed(None)} if base.random_state is None else {}
         during = {**shared, **seed, "stop": rule, "verbose": False}
         table, best = self._fit_all(base, grid, during, rule=rule, data=(X, y, sample_weight))
         names = ("gamma",) if self.alphas is None else ("gamma", "alpha")
         self.best_params_ = {name: float(table.columns[name][table.best]) for name in names}
-        if rule.takes_rows_away:
+        if rule.needs_refit:
             best = clone(base).set_params(**self.best_params_, **seed).fit(X, y, sample_weight=sample_weight)
-            best = best.said_to_be_fitted_with({name: base.random_state for name in seed}, unshare)
+            best = best.as_if_fitted_with({name: base.random_state for name in seed}, unshare)
         self.best_estimator_ = best
         self.results_ = table.columns
         self.best_index_ = table.best
@@ -217,10 +223,10 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
     def _fit_all(
         self,
         base: BaseKernelPursuit,
-        grid: list[tuple[float, Any]],
-        during: dict[str, Any],
-        rule: Judged,
-        data: tuple[Any, Any, Any],
+        grid: list[tuple[float, float]],
+        during: State,
+        rule: SearchRule,
+        data: ValidationSet,
     ) -> tuple[Table, BaseKernelPursuit]:
         """Fit every combination with the settings `during`; return the results, and the best without those settings."""
         table, progress = Table(grid, self.score_at), SearchProgress(len(grid), check_verbose(self.verbose))
@@ -237,18 +243,18 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         finally:
             progress.close()
         table.finish(rule)
-        # The best is an ordinary model, that knows nothing of shared distances.
-        return table, best.said_to_be_fitted_with(before, unshare)
+        # The best model keeps its own parameters and no shared distances.
+        return table, best.as_if_fitted_with(before, unshare)
 
     def _check_estimator(self) -> tuple[BaseKernelPursuit, Dictionary]:
-        """The estimator and its dictionary, both of kinds that a search can vary."""
+        """Return the estimator and its dictionary; raise an error where a search cannot vary them."""
         base = self.estimator
         if not isinstance(base, BaseKernelPursuit):
             raise ValueError(
                 f"estimator={base!r} is not usable; give a KernelPursuitRegressor or KernelPursuitClassifier (a scaler "
                 "goes in a pipeline around the search)."
             )
-        # With gammas given, nothing is learned that kernel="auto" could choose by: it is the Gaussian kernel.
+        # kernel="auto" is chosen with learned scales. Here gammas are given, and it is the Gaussian kernel.
         dictionary = given_dictionary(base.kernel)
         if not dictionary.takes_gamma:
             raise ValueError(
@@ -260,9 +266,9 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         return base, dictionary
 
     def _grid(
-        self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Any, weights: np.ndarray | None
-    ) -> list[tuple[float, Any]]:
-        """All combinations, those of one gamma side by side."""
+        self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Matrix, weights: np.ndarray | None
+    ) -> list[tuple[float, float]]:
+        """All combinations of gamma and alpha; those of one gamma follow each other."""
         if is_word(self.gammas, "auto"):
             gammas = auto_gammas(dictionary, rows, weights)
         elif isinstance(self.gammas, str):
@@ -272,15 +278,15 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         alphas = [base.alpha] if self.alphas is None else check_values("alphas", self.alphas, zero=True).tolist()
         return [(gamma, alpha) for gamma in gammas.tolist() for alpha in alphas]
 
-    def _share(self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Any, gammas: list[float]) -> dict[str, Any]:
-        """Settings of the fits by which distances are shared, if there is room for them."""
+    def _share(self, base: BaseKernelPursuit, dictionary: Dictionary, rows: Matrix, gammas: list[float]) -> State:
+        """Parameters of the fits that share distances, if memory allows; else none."""
         budget = resolve_budget(base.memory_budget)
         middle = gammas[len(gammas) // 2]
         n_atoms = dictionary.resolve(rows, middle).n_atoms
         n_values = rows.shape[0] * n_atoms
         dtype = np.dtype(np.float64 if n_values <= FLOAT64_UP_TO else np.float32)
         table = shared_size(dictionary, rows.shape[0]) * dtype.itemsize
-        # A table in place of the dictionary's own values would be no gain: there must be room for both.
+        # The table saves time only beside the stored values of the dictionary: both must fit.
         max_atoms = MOST_PICKED if is_word(base.max_atoms, "auto") else base.max_atoms
         basis = rows.shape[0] * 8 * (max_atoms if isinstance(max_atoms, (int, np.integer)) else 0)
         fits = table + n_values * dtype.itemsize + basis <= budget
@@ -292,7 +298,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         self.shared_distances_ = shared is not dictionary
         return {"kernel": shared, "memory_budget": budget - table} if self.shared_distances_ else {}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Return the results as a pandas DataFrame with one row for each combination."""
         check_is_fitted(self)
         try:
@@ -332,17 +338,17 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_.decision_function(X)
 
     @available_if(_best_has("score"))
-    def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R² of the best model, or for classifiers its accuracy."""
         check_is_fitted(self)
         return self.best_estimator_.score(X, y, sample_weight=sample_weight)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Fitted means that a fit has succeeded."""
+        """Whether a fit has succeeded."""
         return hasattr(self, "best_estimator_")
 
     def __sklearn_tags__(self) -> Any:
-        """Those of the estimator, as far as they are about its data."""
+        """The tags of the estimator that concern its data."""
         tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = own.estimator_type
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags

@@ -9,7 +9,7 @@ from kernelpursuit.search.table import Table
 
 
 class SearchProgress(ProgressLine):
-    """Where a search is."""
+    """Shows how many combinations are fitted, and the best of them."""
 
     def __init__(self, n_fits: int, enabled: bool):
         super().__init__(enabled)
@@ -21,7 +21,7 @@ class SearchProgress(ProgressLine):
             sys.stderr.write(f"kernelpursuit: {words}\n")
 
     def step(self, n_done: int, table: Table, by: str) -> None:
-        """Show how many fits are done and what is best so far, if it is time to."""
+        """Show the number of finished fits and the best so far, at most once an interval."""
         if not self.is_due:
             return
         elapsed, best = self.elapsed, ""

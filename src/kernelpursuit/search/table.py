@@ -1,4 +1,4 @@
-"""The results of a search, as its fits come in."""
+"""The results of a search: one row for each fit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
-from kernelpursuit.search.criterion import Judged, judge
+from kernelpursuit._types import ValidationSet
+from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.search.criterion import SearchRule, criterion_at
 
 
 class Table:
-    """The results as they come in; their scores are read off paths at `score_at`."""
+    """The results of a search; each score is the criterion of a path, read at `score_at`."""
 
-    def __init__(self, grid: list[tuple[float, Any]], score_at: str = "kept"):
+    def __init__(self, grid: list[tuple[float, float]], score_at: str = "kept"):
         self.score_at = score_at
         n, nothing = len(grid), np.full(len(grid), np.nan)
         self.columns: dict[str, np.ndarray] = {
@@ -27,7 +29,7 @@ class Table:
         self.failures: dict[int, Exception] = {}
         self.best = -1
 
-    def add(self, i: int, model: Any, rule: Judged, data: tuple[Any, Any, Any]) -> bool:
+    def add(self, i: int, model: BaseKernelPursuit, rule: SearchRule, data: ValidationSet) -> bool:
         """Fit a model and write its row; return whether it is the best so far."""
         started = time.perf_counter()
         X, y, sample_weight = data
@@ -35,10 +37,10 @@ class Table:
         try:
             model.fit(X, y, sample_weight=sample_weight)
             each = model.model_.models
-            judged = np.array([judge(rule.by, one.path, one.n_steps, self.score_at) for one in each])
-            row = {"n_atoms": model.n_atoms_, "score": judged[:, 0].mean()}
+            scores = np.array([criterion_at(rule.by, one.path, one.n_steps, self.score_at) for one in each])
+            row = {"n_atoms": model.n_atoms_, "score": scores[:, 0].mean()}
             if len(each) == 1:
-                row["standard_error"] = judged[0, 1]
+                row["standard_error"] = scores[0, 1]
             found = getattr(model, "alpha_", None)
             if isinstance(found, (int, float)):
                 row["alpha"] = found
@@ -52,8 +54,8 @@ class Table:
         self.best = i if better else self.best
         return better
 
-    def finish(self, rule: Judged) -> None:
-        """Rank the rows; speak of those that failed, and refuse if all did."""
+    def finish(self, rule: SearchRule) -> None:
+        """Rank the rows and warn of fits that failed; raise the first error if all failed."""
         score = self.columns["score"]
         if self.best < 0:
             if not self.failures:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelpursuit._types import Path
+from kernelpursuit._types import Path, State, ValidationSet
 from kernelpursuit._validate import ByName, check_number
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class StoppingRule(ByName):
         """One sentence that says what was chosen and why."""
         return f"{tell_size(path, self.choose(path))}: {path.end_reason}"
 
-    def validation_set(self) -> tuple[Any, Any, Any] | None:
+    def validation_set(self) -> ValidationSet | None:
         """Held-out rows, targets and weights whose error the loop should follow, or None."""
         return None
 
@@ -74,13 +74,13 @@ class StoppingRule(ByName):
         """Number of folds over which to average errors along the path, or None."""
         return None
 
-    def __or__(self, other: Any) -> Either:
+    def __or__(self, other: object) -> Either:
         """Join with another rule."""
         from kernelpursuit.stopping.joined import Either, as_rule
 
         return Either(self, as_rule(other))
 
-    def __ror__(self, other: Any) -> Either:
+    def __ror__(self, other: object) -> Either:
         """Join with a rule given by name."""
         from kernelpursuit.stopping.joined import Either, as_rule
 
@@ -90,7 +90,7 @@ class StoppingRule(ByName):
         """Show the parameters that differ from their defaults."""
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._changed().items())})"
 
-    def _changed(self) -> dict[str, Any]:
+    def _changed(self) -> State:
         """Parameters that differ from their defaults."""
         if not is_dataclass(self):
             return {}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from kernelpursuit._types import Matrix, Path
+from kernelpursuit._types import Matrix, Path, ValidationSet
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.stopping.base import LeastRule, tell_size
 
@@ -34,10 +34,10 @@ class Validation(LeastRule):
     """
 
     X: Matrix = None
-    y: Any = None
+    y: ArrayLike | None = None
     fraction: float = 0.1
     patience: int | None = 20
-    sample_weight: Any = None
+    sample_weight: ArrayLike | None = None
     of: str = "loss"
     name = "validation"
     label = "the validation error"
@@ -51,9 +51,9 @@ class Validation(LeastRule):
         if not 0 < check_number("fraction", self.fraction, low=0, strict=True) < 1:
             raise ValueError(f"fraction={self.fraction!r} is too large; give a number between 0 and 1.")
 
-    def validation_set(self) -> tuple[Any, Any, Any] | None:
+    def validation_set(self) -> ValidationSet | None:
         """The given rows."""
-        return None if self.X is None else (self.X, self.y, self.sample_weight)
+        return None if self.y is None else (self.X, self.y, self.sample_weight)
 
     def validation_fraction(self) -> float | None:
         """The part to hold out where no rows were given."""
@@ -77,7 +77,9 @@ class Validation(LeastRule):
     def __repr__(self) -> str:
         """Show the number of rows in place of arrays."""
         shown = [f"{name}={getattr(self, name)!r}" for name in self._changed_numbers()]
-        return f"Validation({', '.join(shown if self.X is None else [f'{len(self.y)} held-out rows', *shown])})"
+        if self.y is not None:
+            shown = [f"{np.shape(self.y)[0]} held-out rows", *shown]
+        return f"Validation({', '.join(shown)})"
 
     def _changed_numbers(self) -> list[str]:
         defaults = {"fraction": Validation.fraction, "patience": Validation.patience, "of": Validation.of}

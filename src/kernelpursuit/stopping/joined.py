@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from kernelpursuit._types import Path
+from kernelpursuit._types import Path, ValidationSet
 from kernelpursuit._validate import check_option
 from kernelpursuit.stopping.base import StoppingRule
 from kernelpursuit.stopping.criteria import AIC, FPE, HDAIC, MDL, TR1
@@ -53,7 +51,7 @@ class Either(StoppingRule):
         """The words of the rule that chose."""
         return self._chooser(path).explain(path)
 
-    def validation_set(self) -> tuple[Any, Any, Any] | None:
+    def validation_set(self) -> ValidationSet | None:
         """That of the rule that has one."""
         return next((s for s in (rule.validation_set() for rule in self.rules) if s is not None), None)
 
@@ -85,7 +83,7 @@ RULES: tuple[type[StoppingRule], ...] = (
 BY_NAME: dict[str, type[StoppingRule]] = {rule.name: rule for rule in RULES}
 
 
-def as_rule(stop: Any) -> StoppingRule:
+def as_rule(stop: object) -> StoppingRule:
     """Return the rule for a name, names joined with `|`, or a rule."""
     if isinstance(stop, StoppingRule):
         return stop

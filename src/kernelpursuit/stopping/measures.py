@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kernelpursuit._types import Path
@@ -55,7 +53,7 @@ def over_what_is_left(numerator: np.ndarray, left: np.ndarray, n: float) -> np.n
     return np.divide(numerator, left, out=np.full(np.shape(left), np.inf), where=some)
 
 
-def noise_reach(log_count: Any, n_targets: int) -> Any:
+def noise_reach(log_count: float | np.ndarray, n_targets: int) -> float | np.ndarray:
     """What the largest of `exp(log_count)` sums of T squared normal variables of variance one stays below.
 
     `2 t + 2 sqrt((T - 1) t) + T - 1` with t = `log_count`. For one target it is the `2 log n` of Hagiwara's eq. 26;

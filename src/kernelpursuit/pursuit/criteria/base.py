@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kernelpursuit.pursuit.fits import Fit
+from kernelpursuit.pursuit.path import Entry
 from kernelpursuit.pursuit.problem import Problem
 
 
@@ -40,7 +40,7 @@ class RowFacts:
             weights=weights,
             counts=counts,
             total_weight=float(weights.sum()),
-            n_units=float((np.maximum(weights, 1.0) if counts is None else counts).sum()),
+            n_units=problem.n_units,
             observations=np.maximum(weights if counts is None else counts, 1.0),
         )
 
@@ -49,5 +49,5 @@ class Criterion(ABC):
     """Something to record of a fit after each step."""
 
     @abstractmethod
-    def entry(self, fit: Fit) -> dict[str, Any]:
+    def entry(self, fit: Fit) -> Entry:
         """Columns of the path by name, and what the fit as it is comes to in each, in the targets' own units."""

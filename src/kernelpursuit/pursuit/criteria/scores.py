@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kernelpursuit.pursuit.criteria.base import Criterion, RowFacts
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure, inverse_temperature, score_gaps
 from kernelpursuit.pursuit.nugget import NuggetShare
+from kernelpursuit.pursuit.path import Entry
 from kernelpursuit.pursuit.reducers import conformal_quantiles
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_prediction, one_minus_leverage
 
@@ -51,20 +50,21 @@ class LeaveOneOutScores(Criterion):
         self.measure = measure
         self.nugget = nugget
         self.calibration = calibration
-        self._calibrated: dict[str, Any] = {"inverse_temperature": 1.0, "loo_quantiles": np.inf}
+        self._temperature = 1.0
+        self._calibrated: Entry = {}
         self._calibrated_for = 0  # atoms
 
-    def entry(self, fit: Fit) -> dict[str, Any]:
+    def entry(self, fit: Fit) -> Entry:
         """What is known of the scores of the fit as it is."""
         measure, y, weights, leverage = self.measure, self.targets, self.rows.weights, fit.leverage
         left = np.ones(1) if leverage is None else one_minus_leverage(leverage, self.rows.observations)
         known = leverage is not None and float(left.min()) > INTERPOLATED
-        hidden: Any = 0.0
+        hidden: float | np.ndarray = 0.0
         if self.nugget is not None:
             hidden = self.nugget.shift() if known else self.nugget.moved()
         scores = loo_prediction(fit.targets, fit.residual, left if known else np.ones(1)) - hidden
         scores /= np.sqrt(fit.engine.weights) * self.rows.scale
-        entry: dict[str, Any] = {}
+        entry: Entry = {}
         if leverage is not None and (measure.loss is not None or self.rows.counts is not None):
             entry.update(self._mean_loss(measure.losses(y, scores) if known else np.full(len(weights), np.inf)))
         if measure.classes and leverage is not None:
@@ -82,17 +82,17 @@ class LeaveOneOutScores(Criterion):
         spread = weights @ np.square((losses - mean) / largest) / total if np.isfinite(mean) else np.inf
         return {"loo": mean, "loo_se": largest * float(np.sqrt(spread / max(self.rows.n_units - 1.0, 1.0)))}
 
-    def _calibrate(self, scores: np.ndarray, size: int, known: bool) -> dict[str, Any]:
+    def _calibrate(self, scores: np.ndarray, size: int, known: bool) -> Entry:
         """Inverse temperature and quantiles; of many scores, those of a model that is up to a tenth smaller.
 
         Where a row is interpolated, `known` is false, and nothing is left to say how sure one may be.
         """
         if scores.size <= FEW_SCORES or size >= 1.1 * self._calibrated_for or size <= 1:
             y, weights = self.targets[:, self.calibration], self.rows.weights[self.calibration]
-            found: dict[str, Any] = {}
+            found: Entry = {}
             if self.measure.needs_inverse_temperature:
-                start = self._calibrated["inverse_temperature"]
-                found["inverse_temperature"] = inverse_temperature(y, scores, weights, start)
+                self._temperature = inverse_temperature(y, scores, weights, self._temperature)
+                found["inverse_temperature"] = self._temperature
             found["loo_quantiles"] = conformal_quantiles(score_gaps(y, scores), weights) if known else np.inf
             self._calibrated, self._calibrated_for = found, size
         return self._calibrated

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from kernelpursuit.pursuit.basis import grown
 from kernelpursuit.pursuit.criteria.base import Criterion
 from kernelpursuit.pursuit.fits import Fit
 from kernelpursuit.pursuit.measure import Measure
+from kernelpursuit.pursuit.path import Entry
 from kernelpursuit.pursuit.problem import Problem
 
 
@@ -38,7 +38,7 @@ class Monitor(Criterion):
         fresh.values, fresh.n_seen = self.values[:0], 0
         return fresh
 
-    def entry(self, fit: Fit) -> dict[str, Any]:
+    def entry(self, fit: Fit) -> Entry:
         """Return the mean loss of the fit as it is, and for classes the part of the rows in a wrong one."""
         used = fit.used
         self.values = grown(self.values, len(used))
@@ -51,7 +51,7 @@ class Monitor(Criterion):
         scores = weights[: fit.n_fixed].T @ self.fixed + weights[fit.n_fixed :].T @ self.values[places]
         if self.limits is not None:
             scores = np.clip(scores, -self.limits, self.limits)
-        errors = {"validation": float(self.measure.losses(self.targets, scores) @ self.weights) / self.scale**2}
+        errors: Entry = {"validation": float(self.measure.losses(self.targets, scores) @ self.weights) / self.scale**2}
         if self.measure.classes:
             errors["validation_error"] = float(self.measure.wrong(self.targets, scores) @ self.weights)
         return errors

@@ -175,7 +175,7 @@ class Fit(Protocol):
     def weights(self) -> np.ndarray:
         """Weights of the fixed columns and the model's atoms, shape (n_fixed + n_atoms, n_targets)."""
 
-    def finish(self, k: int) -> dict[str, Any]:
+    def finish(self, k: int) -> dict[str, float]:
         """Do what is left to do for the model after k steps, which is kept; return the figures that have changed."""
 
 
@@ -252,7 +252,7 @@ class SquaredFit(ABC):
         """Values of the model on the training rows, shape (n_targets, n_rows)."""
         return (self.targets - self.residual) / np.sqrt(self.engine.weights)
 
-    def finish(self, k: int) -> dict[str, Any]:
+    def finish(self, k: int) -> dict[str, float]:
         """Nothing: a least-squares fit is always complete."""
         return {}
 

@@ -1,4 +1,4 @@
-"""Criteria of every size of a path, each an object that is updated with a block of rows and adds up with its like."""
+"""Criteria of every size of a path, each an object that is made of a block of rows and adds up with its like."""
 
 from kernelpursuit.pursuit.reducers.base import Reducer, Sizes
 from kernelpursuit.pursuit.reducers.fit import Freedom, Residuals

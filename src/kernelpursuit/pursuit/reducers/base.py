@@ -85,7 +85,7 @@ class Sizes:
 class Reducer(ABC):
     """A criterion: what it is of every size, after any number of blocks.
 
-    One that was just made has seen no rows. `update` returns another that has seen a block more, and `+` one that has
+    One that was just made has seen no rows. `of_block` returns another that has seen one block, and `+` one that has
     seen the blocks of both: so blocks may be looked at anywhere, and put together in any order.
     """
 
@@ -100,7 +100,3 @@ class Reducer(ABC):
     @abstractmethod
     def result(self) -> dict[str, np.ndarray]:
         """The columns of the path, by name, in the units of the targets as they were seen."""
-
-    def update(self, sizes: Sizes) -> Self:
-        """The criterion with these rows as well."""
-        return self + self.of_block(sizes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from kernelpursuit.pursuit.reducers.base import Reducer, Sizes
 class Residuals(Reducer):
     """Sums of squared residuals of each target, `target_residual`, and the root of their sum, `residual_norm`."""
 
-    squares: Any = 0.0
+    squares: float | np.ndarray = 0.0
 
     def of_block(self, sizes: Sizes) -> Residuals:
         """The sums over these rows, shape (n_sizes, n_targets)."""
@@ -26,14 +25,15 @@ class Residuals(Reducer):
 
     def result(self) -> dict[str, np.ndarray]:
         """Both columns."""
-        return {"target_residual": self.squares, "residual_norm": np.sqrt(self.squares.sum(axis=1))}
+        squares = np.asarray(self.squares)
+        return {"target_residual": squares, "residual_norm": np.sqrt(squares.sum(axis=1))}
 
 
 @dataclass(frozen=True)
 class Freedom(Reducer):
     """Effective degrees of freedom, `dof`: the sum of the leverages."""
 
-    leverage: Any = 0.0
+    leverage: float | np.ndarray = 0.0
 
     def of_block(self, sizes: Sizes) -> Freedom:
         """The sum over these rows, shape (n_sizes,)."""
@@ -45,4 +45,4 @@ class Freedom(Reducer):
 
     def result(self) -> dict[str, np.ndarray]:
         """The column."""
-        return {"dof": self.leverage}
+        return {"dof": np.asarray(self.leverage)}

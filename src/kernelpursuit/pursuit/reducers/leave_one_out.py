@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,9 +23,9 @@ class LeaveOneOutError(Reducer):
 
     weight: float = 0.0
     n_units: float = 0.0
-    mean: Any = 0.0
-    squares: Any = 0.0
-    least: Any = np.inf
+    mean: float | np.ndarray = 0.0
+    squares: float | np.ndarray = 0.0
+    least: float | np.ndarray = np.inf
 
     def of_block(self, sizes: Sizes) -> LeaveOneOutError:
         """The error of these rows."""

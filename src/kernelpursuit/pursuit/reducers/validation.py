@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ class ValidationError(Reducer):
 
     limits: np.ndarray | None = None
     weight: float = 0.0
-    losses: Any = 0.0
+    losses: float | np.ndarray = 0.0
 
     def of_block(self, sizes: Sizes) -> ValidationError:
         """The errors of these rows, with predictions kept within the limits."""
@@ -39,4 +38,4 @@ class ValidationError(Reducer):
 
     def result(self) -> dict[str, np.ndarray]:
         """The column."""
-        return {"validation": self.losses / self.weight}
+        return {"validation": np.asarray(self.losses) / self.weight}
