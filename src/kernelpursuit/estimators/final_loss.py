@@ -17,11 +17,11 @@ from kernelpursuit.learning import (
     ValidationScores,
     choose_final_loss,
     deal_folds,
-    is_clearly_better,
     sample_of,
     square_scores,
     targets_of,
 )
+from kernelpursuit.learning.constants import MAX_FINAL_PRODUCTS
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.penalties import Atoms, Penalty, as_penalty
@@ -63,7 +63,8 @@ def validate_classes(
         trials = _Trials.of(model, rows, spec, resolved=resolved, watch=watch)
         strength = penalty.strength(resolved.loop.alpha, Atoms.of(atoms, total))
         scores = square_scores(trials.splits(1.0, penalty), strength)
-        if loss is None or watch.has_ended:
+        is_too_costly = spec.chooses_loss and trials.n_products > MAX_FINAL_PRODUCTS
+        if loss is None or is_too_costly or watch.has_ended:
             return Validated(scores)
         loop = replace(
             resolved.loop,
@@ -75,8 +76,9 @@ def validate_classes(
             rule=KEEP_ALL if spec.stops_by_auto and model.n_steps else resolved.loop.rule,
         )
         if spec.alpha is None:
-            found = choose_final_loss(lambda factor: trials.splits(factor, penalty), loss, watch)
-            if spec.chooses_loss and not is_clearly_better(found.scores, scores):
+            rival = scores if spec.chooses_loss else None
+            found = choose_final_loss(lambda factor: trials.splits(factor, penalty), loss, watch, rival)
+            if found is None:
                 return Validated(scores)
             atoms, scores = _wider(atoms, found.width_factor), found.scores
             loop = replace(loop, alpha=found.strength / penalty.strength(1.0, Atoms.of(atoms, total)))
@@ -130,6 +132,11 @@ class _Trials:
                 is_fitted = (weights > 0) & ~is_validation
                 trials.append(_Trial(atoms, sample_of(is_fitted, seed), np.flatnonzero(is_validation)))
         return cls(model, rows, weights, trials, resolve_threads(spec.loop.n_jobs))
+
+    @property
+    def n_products(self) -> float:
+        """Products in one look at a loss: rows that are fitted, atoms and targets."""
+        return float(self.rows.y.shape[1] * sum(len(trial.fitted) * trial.atoms.n_atoms for trial in self.trials))
 
     def splits(self, width_factor: float, penalty: Penalty) -> list[Split]:
         """The columns of every trial, with atoms of other widths."""

@@ -189,6 +189,7 @@ def _learn(
             refine=False if searches_width else spec.refine,
             by_evidence=by_evidence,
             searches_width=searches_width,
+            classes=task.classes,
             n_outputs=y.shape[1],
             has_loss=task.loss is not None,
         )

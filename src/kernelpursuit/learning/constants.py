@@ -31,6 +31,7 @@ VALIDATION_FROM = 500  # of fewer rows, atoms are picked from all [defaults]
 THREE_KERNELS_FROM = 1000  # fewer rows tell only two kernels apart [defaults]
 EVERY_ROW_BELOW = 200  # so few rows have an atom each while scales are learned [battery]
 REFINE_FROM = 5000  # fewer rows have gained nothing from refined atoms [refine]
+REFINE_CLASSES_FROM = 1500  # the same, of classes, which ask for finer atoms between them [classes]
 MAX_SCALES = 1000  # of more features, none has a scale of its own [hand]
 
 # Samples of rows.
@@ -150,13 +151,18 @@ MAX_WIDE_ENTRIES = 2**23  # of the sample [hand]
 MAX_WIDE_ATOMS = 64  # [hand]
 WIDE_ROWS_AN_ATOM = 4  # [hand]
 
+# Codes of many classes.
+MAX_CODES = 64  # that are learned from; more are projected at random [classes]
+
 # Coefficients of classes under another loss than the square.
 FINAL_LOSS_ROWS = 4000  # that coefficients are fitted to, while penalties are compared [classes]
 FINAL_LOSS_FOLDS = 4  # of few rows; of many, one of them is enough [hand]
 ONE_SPLIT_FROM = 1000  # rows [hand]
-FINAL_PENALTIES = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # from the strongest on, while the validation loss falls [classes]
+FINAL_PENALTIES = (0.01, (0.1, 1.0), (1e-3, 1e-4))  # the first, and on either side while the loss falls [classes]
+HOPELESS_LOG_LOSS = 1.3  # times that of the square: with more, the first penalty is the last that is tried [classes]
 FINAL_WIDTH_FACTORS = (2.0, 4.0, 8.0)  # of the widths that the square has learned [classes]
 MAX_WIDER_LOSS = 0.02  # fraction by which the validation loss of wider atoms may be larger [classes]
+MAX_FINAL_PRODUCTS = 1e8  # of rows, atoms and classes, in one look at a loss that may be chosen [hand]
 MIN_LOG_LOSS_GAIN = 0.0  # fraction of the log loss by which another loss has to be better than the square [classes]
 
 # Width and penalty for another loop than the default one.

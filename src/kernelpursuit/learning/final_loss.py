@@ -20,6 +20,7 @@ from kernelpursuit.learning.constants import (
     FINAL_LOSS_ROWS,
     FINAL_PENALTIES,
     FINAL_WIDTH_FACTORS,
+    HOPELESS_LOG_LOSS,
     MAX_WIDER_LOSS,
     MIN_LOG_LOSS_GAIN,
     ONE_SPLIT_FROM,
@@ -32,7 +33,7 @@ from kernelpursuit.pursuit.objective import Search, minimise
 from kernelpursuit.pursuit.reducers import conformal_quantiles
 
 # A trial compares losses to three digits: its gradient need not be smaller than the square of that.
-TRIAL_CONVERGED = 1e-4
+TRIAL_CONVERGED, TRIAL_ITERATIONS = 1e-4, 40
 # The constant, and a line, are free but for rounding.
 FREE = 1e-10
 
@@ -96,7 +97,9 @@ class Columns:
             value = objective.value(scores) + float((w * penalised).sum())
             return value, solve_triangular(R, gradient, trans=1, check_finite=False)
 
-        found = minimise(cost, R @ start, Search(converged=TRIAL_CONVERGED, watch=watch))
+        found = minimise(
+            cost, R @ start, Search(converged=TRIAL_CONVERGED, watch=watch, max_iterations=TRIAL_ITERATIONS)
+        )
         return solve_triangular(R, found, check_finite=False)
 
 
@@ -186,7 +189,9 @@ def square_scores(splits: Sequence[Split], strength: float) -> ValidationScores:
     return ValidationScores.of(splits, [split.fit.squares(strength) for split in splits], None)
 
 
-def choose_final_loss(splits_of: Callable[[float], Sequence[Split]], loss: Loss, watch: Watch) -> FinalLoss:
+def choose_final_loss(
+    splits_of: Callable[[float], Sequence[Split]], loss: Loss, watch: Watch, rival: ValidationScores | None = None
+) -> FinalLoss | None:
     """Choose width and penalty of a loss by what it comes to on validation rows.
 
     Scores of the square jump from -1 to 1 between the classes. Those of a likelihood go on growing, and are smoother:
@@ -200,33 +205,47 @@ def choose_final_loss(splits_of: Callable[[float], Sequence[Split]], loss: Loss,
         The final loss.
     watch : Watch
         Asked whether to end.
+    rival : ValidationScores, optional
+        Scores of the square, where the loss is to have better probabilities than those; None is returned where it has
+        not.
     """
-    best = least = _best_penalty(splits_of(1.0), loss, watch)
+    best = _best_penalty(splits_of(1.0), loss, watch, rival)
+    if best is None:
+        return None
+    least = best.scores.mean_loss
     for factor in FINAL_WIDTH_FACTORS:
-        if watch.has_ended:
+        tried = None if watch.has_ended else _best_penalty(splits_of(factor), loss, watch)
+        if tried is None or tried.scores.mean_loss > (1 + MAX_WIDER_LOSS) * least:
             break
-        tried = replace(_best_penalty(splits_of(factor), loss, watch), width_factor=factor)
-        if tried.scores.mean_loss > (1 + MAX_WIDER_LOSS) * least.scores.mean_loss:
-            break
-        best = tried
-        least = min(least, tried, key=lambda one: one.scores.mean_loss)
+        best, least = replace(tried, width_factor=factor), min(least, tried.scores.mean_loss)
+    if rival is not None and best.scores.log_loss >= (1 - MIN_LOG_LOSS_GAIN) * rival.log_loss:
+        return None
     return best
 
 
-def is_clearly_better(tried: ValidationScores, square: ValidationScores) -> bool:
-    """Whether probabilities are better than those of the squared loss by more than is worth its time."""
-    return tried.log_loss < (1 - MIN_LOG_LOSS_GAIN) * square.log_loss
+def _best_penalty(
+    splits: Sequence[Split], loss: Loss, watch: Watch, rival: ValidationScores | None = None
+) -> FinalLoss | None:
+    """The best of some penalties, from the middle one on to either side; None where a rival is out of reach."""
 
+    def tried(strength: float, start: Sequence[np.ndarray]) -> tuple[FinalLoss, list[np.ndarray]]:
+        found = [split.fit.under(loss, strength, w, watch) for split, w in zip(splits, start)]
+        return FinalLoss(1.0, strength, ValidationScores.of(splits, found, loss)), found
 
-def _best_penalty(splits: Sequence[Split], loss: Loss, watch: Watch) -> FinalLoss:
-    found, best = [split.fit.start(loss) for split in splits], None
-    for strength in FINAL_PENALTIES:
-        found = [split.fit.under(loss, strength, w, watch) for split, w in zip(splits, found)]
-        scores = ValidationScores.of(splits, found, loss)
-        if best is not None and (watch.has_ended or not scores.mean_loss < best.scores.mean_loss):
+    best, first = tried(FINAL_PENALTIES[0], [split.fit.start(loss) for split in splits])
+    if rival is not None and best.scores.log_loss > HOPELESS_LOG_LOSS * rival.log_loss:
+        return None
+    for side in (FINAL_PENALTIES[1], FINAL_PENALTIES[2]):
+        found, before = first, best
+        for strength in side:
+            if watch.has_ended:
+                return best
+            other, found = tried(strength, found)
+            if not other.scores.mean_loss < best.scores.mean_loss:
+                break
+            best = other
+        if best is not before:
             break
-        best = FinalLoss(1.0, strength, scores)
-    assert best is not None
     return best
 
 

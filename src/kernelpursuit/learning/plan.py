@@ -19,6 +19,7 @@ from kernelpursuit.learning.constants import (
     MIN_START_ROWS,
     PICKED_FRACTION_OF_CLASSES,
     PICKED_FRACTION_OF_NUMBERS,
+    REFINE_CLASSES_FROM,
     REFINE_FROM,
     ROWS_AN_ATOM,
     THREE_KERNELS_FROM,
@@ -123,6 +124,7 @@ class LearningSpec:
     by_evidence    whether scales may be those of a Gaussian process, as they are where no atoms are picked, or rows are
                    too few to refine them
     searches_width whether width and penalty are then tried with the loop
+    classes        whether targets are codes of classes
     n_outputs      targets or scores a row; these and the loss change the time, and not what is looked at
     has_loss       whether there is another loss than the squared one
     """
@@ -136,6 +138,7 @@ class LearningSpec:
     all_atoms: bool = False
     by_evidence: bool = False
     searches_width: bool = False
+    classes: bool = False
     n_outputs: int = 1
     has_loss: bool = False
 
@@ -252,9 +255,10 @@ def make_plan(wanted: LearningSpec) -> Plan:
         twice = 2 * atoms.n_atoms
         atoms = replace(atoms, n_rows=max(atoms.n_rows, twice), n_candidates=max(atoms.n_candidates, twice))
         atoms = replace(atoms, patience=None) if wanted.all_atoms else atoms
-    refines = wanted.refine if isinstance(wanted.refine, bool) else n_rows >= REFINE_FROM
+    refine_from = REFINE_CLASSES_FROM if wanted.classes else REFINE_FROM
+    refines = wanted.refine if isinstance(wanted.refine, bool) else n_rows >= refine_from
     wants_all = atoms is not None and atoms.n_atoms > n_rows - n_validation
-    by_evidence = wanted.by_evidence and wanted.n_kernels and (n_rows < REFINE_FROM or not wanted.picks_atoms)
+    by_evidence = wanted.by_evidence and wanted.n_kernels and (n_rows < refine_from or not wanted.picks_atoms)
     return Plan(
         wanted=wanted,
         n_kernels=wanted.n_kernels if n_rows >= THREE_KERNELS_FROM else min(wanted.n_kernels, 2),

@@ -25,7 +25,7 @@ from kernelpursuit.rows import Statistics, slices
 # values is off by up to some n eps of their size, 1e-12 for thousands of rows.
 CONSTANT_TOLERANCE = 1e-12
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
-SHUFFLE_STREAM, SCALES_STREAM, REFINE_STREAM, FINAL_LOSS_STREAM = 11, 12, 13, 14
+SHUFFLE_STREAM, SCALES_STREAM, REFINE_STREAM, FINAL_LOSS_STREAM, CODES_STREAM = 11, 12, 13, 14, 15
 # Gross errors are no more than so many spreads from the centre: that is 100 widths of a kernel with the least scale of
 # 1e-4, where all vanish, and no square overflows.
 STANDARDISED_LIMITS = (-1e6, 1e6)

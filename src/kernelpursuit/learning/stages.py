@@ -13,6 +13,7 @@ from kernelpursuit.learning.choose_atoms import choose_atoms
 from kernelpursuit.learning.choose_kernel import choose_kernel, choose_kernel_by_evidence, scales_are_few
 from kernelpursuit.learning.constants import (
     EVERY_ROW_BELOW,
+    MAX_CODES,
     MIN_ALPHA_OF_LABELS,
     MODEL_STANDARD_ERRORS,
     PROCESS_PATIENCE,
@@ -24,7 +25,7 @@ from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.observations import DistinctRows
 from kernelpursuit.learning.plan import STARTS_STAGE, EvidencePlan, Plan
 from kernelpursuit.learning.rivals import is_worth_its_atoms, may_have_a_line
-from kernelpursuit.learning.sample import SHUFFLE_STREAM, Rows, Standard, Standardised, drawn_from
+from kernelpursuit.learning.sample import CODES_STREAM, SHUFFLE_STREAM, Rows, Standard, Standardised, drawn_from
 from kernelpursuit.learning.scales import Scales, first_model
 from kernelpursuit.learning.starts import Starts, choose_starts, show_something
 from kernelpursuit.learning.wide import learn_common_scale
@@ -59,7 +60,7 @@ def learn(
     standard = Standard.of(given.X, distinct.weights, distinct.first)
     rows = Rows(
         Standardised(given.X, order, standard).where_few(),
-        _in_units(given.y[order].T, task),
+        _in_units(_few_codes(given.y, task)[order].T, task),
         distinct.weights[shuffled],
         None if given.counts is None else given.counts[order],
     )
@@ -133,6 +134,19 @@ def _at_rows(learned: Learned, order: np.ndarray, rows: Rows, dof: float, plan: 
         candidates=order[: plan.n_candidates] if len(order) > plan.n_candidates else None,
         patience=max(PROCESS_PATIENCE, int(dof / 2)),
     )
+
+
+def _few_codes(y: np.ndarray, task: Task) -> np.ndarray:
+    """Targets, shape (n_rows, n_targets); codes of many classes in fewer numbers, by a random projection.
+
+    Errors of codes are sums over classes of squares, which such a projection keeps on average; over thousands of rows
+    little is left of what it changes for each.
+    """
+    n_codes = y.shape[1]
+    if not task.classes or n_codes <= MAX_CODES:
+        return y
+    random = drawn_from(task.seed, CODES_STREAM).normal(size=(n_codes, MAX_CODES))
+    return y @ np.linalg.qr(random)[0]
 
 
 def _in_units(y: np.ndarray, task: Task) -> np.ndarray:

@@ -88,11 +88,13 @@ class Search:
                after each step; "cg" is nonlinear conjugate gradients, the choice of Vincent and Bengio
     converged  how small a gradient ends it
     watch      asked whether to end; then the lowest point so far is returned
+    max_iterations  most steps
     """
 
     solver: str = "newton"
     converged: float = CONVERGED
     watch: Watch | None = None
+    max_iterations: int = MAX_ITERATIONS
 
 
 CLOSE_ENOUGH = Search()
@@ -138,10 +140,10 @@ def _minimum(
 ) -> OptimizeResult:
     """What scipy finds: costs tell points apart only while the gradient is above the root of their rounding."""
     method, options = {
-        "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-15, "maxfun": 2 * MAX_ITERATIONS}),
+        "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-15, "maxfun": 2 * search.max_iterations}),
         "cg": ("CG", {}),
     }[search.solver]
-    options |= {"gtol": max(search.converged, CONVERGED), "maxiter": MAX_ITERATIONS}
+    options |= {"gtol": max(search.converged, CONVERGED), "maxiter": search.max_iterations}
     return minimize(function, start, jac=True, method=method, options=options)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelpursuit.pursuit.criteria.base import Criterion, RowFacts
 from kernelpursuit.pursuit.fits import Fit
-from kernelpursuit.pursuit.measure import Measure, inverse_temperature, score_gaps
+from kernelpursuit.pursuit.measure import Measure, classes_of, inverse_temperature, score_gaps
 from kernelpursuit.pursuit.nugget import NuggetShare
 from kernelpursuit.pursuit.path import Entry
 from kernelpursuit.pursuit.reducers import conformal_quantiles
@@ -14,6 +14,8 @@ from kernelpursuit.pursuit.working import INTERPOLATED, loo_prediction, one_minu
 
 # Of more scores than this, what calibrates is looked at anew only when the model has grown by a tenth.
 FEW_SCORES = 20_000
+# Of more than this, under the squared loss, nothing is looked at anew before the model has grown by a fiftieth.
+MANY_SCORES = 500_000
 
 
 class LeaveOneOutScores(Criterion):
@@ -50,6 +52,9 @@ class LeaveOneOutScores(Criterion):
         self.measure = measure
         self.nugget = nugget
         self.calibration = calibration
+        self._true = classes_of(targets) if measure.classes else None
+        self._last: Entry = {}
+        self._last_for = 0  # atoms
         self._temperature = 1.0
         self._calibrated: Entry = {}
         self._calibrated_for = 0  # atoms
@@ -59,6 +64,8 @@ class LeaveOneOutScores(Criterion):
         measure, y, weights, leverage = self.measure, self.targets, self.rows.weights, fit.leverage
         left = np.ones(1) if leverage is None else one_minus_leverage(leverage, self.rows.observations)
         known = leverage is not None and float(left.min()) > INTERPOLATED
+        if measure.loss is None and self.rows.counts is None and self._is_recent(len(fit.atoms)):
+            return self._last
         hidden: float | np.ndarray = 0.0
         if self.nugget is not None:
             hidden = self.nugget.shift() if known else self.nugget.moved()
@@ -68,11 +75,16 @@ class LeaveOneOutScores(Criterion):
         if leverage is not None and (measure.loss is not None or self.rows.counts is not None):
             entry.update(self._mean_loss(measure.losses(y, scores) if known else np.full(len(weights), np.inf)))
         if measure.classes and leverage is not None:
-            wrong = float(weights @ measure.wrong(y, scores)) / self.rows.total_weight if known else np.inf
+            wrong = float(weights @ (classes_of(scores) != self._true)) / self.rows.total_weight if known else np.inf
             entry["loo_error"] = wrong
         if measure.classes:
             entry.update(self._calibrate(scores[:, self.calibration], len(fit.atoms), known))
+        self._last, self._last_for = entry, len(fit.atoms)
         return entry
+
+    def _is_recent(self, size: int) -> bool:
+        """Whether, of very many scores, those that were looked at last will do."""
+        return self.targets.size > MANY_SCORES and 1 < size < 1.02 * self._last_for
 
     def _mean_loss(self, losses: np.ndarray) -> dict[str, float]:
         """The weighted mean of losses, and its standard error."""
