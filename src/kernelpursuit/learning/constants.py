@@ -135,6 +135,7 @@ ROWS_AN_ATOM = 2  # of those that atoms are picked from [defaults]
 MAX_ATOMS_A_ROW = 0.8  # for functions that vary fast [battery]
 MAX_FAST_FEATURES = 3  # of functions that have more atoms while scales are learned [battery]
 MAX_FAST_ATOMS = 256  # of those [battery]
+CLASS_CANDIDATES = 2000  # rows that atoms of classes may be at [classes]
 ONE_WIDTH_FACTOR = (1.0,)
 WIDTH_FACTORS = (1.0, 4.0, 16.0)  # of gamma, that atoms may have where several are better [defaults]
 PICKED_PENALTY_FACTORS = (0.1, 1.0, 10.0, 100.0)  # of the penalty that was learned with fewer atoms [choices]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kernelpursuit.learning.constants import (
+    CLASS_CANDIDATES,
     CLASSICAL_ATOMS,
     CLASSICAL_CANDIDATES,
     LIKELY_REFINE_ROUNDS,
@@ -252,6 +253,8 @@ def make_plan(wanted: LearningSpec) -> Plan:
     atoms = None
     if wanted.picks_atoms:
         atoms = AtomsPlan(max(1, min(max_atoms, n_rows if wanted.all_atoms else n_rows // ROWS_AN_ATOM)))
+        if wanted.classes:
+            atoms = replace(atoms, n_candidates=CLASS_CANDIDATES)
         twice = 2 * atoms.n_atoms
         atoms = replace(atoms, n_rows=max(atoms.n_rows, twice), n_candidates=max(atoms.n_candidates, twice))
         atoms = replace(atoms, patience=None) if wanted.all_atoms else atoms
