@@ -10,7 +10,7 @@ import numpy as np
 from kernelpursuit.exceptions import ConstantModelWarning
 
 # A model that lowers the leave-one-out error of the constant by less than this fraction is nearly one.
-NEARLY = 0.01
+NEARLY = 0.05
 ADVICE = (
     "the features may not tell of y, or rows may be too few or too noisy; check them, or compare with "
     "LengthScaleSearch, a linear model, or loss='huber' where y has outliers."

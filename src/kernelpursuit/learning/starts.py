@@ -22,7 +22,10 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task
 from kernelpursuit.learning.constants import (
     FALSE_PEAK_PROBABILITY,
+    FAST_FEATURE_FACTOR,
     FREQUENCY_FRACTIONS,
+    MAX_EXPLAINED_START_ERROR,
+    MAX_FAST_FEATURE_TRIALS,
     MAX_FAST_START_ERROR,
     MAX_PERIODS,
     MAX_START_ROWS,
@@ -116,6 +119,8 @@ def choose_starts(kernel: Kernel, first: Model, rows: Rows, task: Task, *, may_a
         if fast.losses.mean >= best.losses.mean:
             break
         best = fast
+    if fast is None and common.losses.mean > MAX_EXPLAINED_START_ERROR * search.constant_error:
+        fast = min(map(search.start, search.with_one_fast_feature()), key=lambda one: one.losses.mean, default=None)
     return Starts(first, common, fast)
 
 
@@ -170,6 +175,21 @@ class _Search:
         """A start, or one of these scales, where that is clearly better."""
         other = self.start(scales)
         return other if other.losses.are_clearly_below(start.losses, MIN_START_GAIN) else start
+
+    @property
+    def constant_error(self) -> float:
+        """The mean square of the targets around their means."""
+        centred = self.y - (self.y @ self.shares)[:, None]
+        return float(np.square(centred).mean(axis=0) @ self.shares)
+
+    def with_one_fast_feature(self) -> Iterator[np.ndarray]:
+        """Scales in which one feature is fast: a product with something of mean zero shows in no periodogram."""
+        features = np.flatnonzero(self.model.scales > 0)
+        for feature in features if 1 < len(features) <= MAX_FAST_FEATURE_TRIALS else ():
+            for others in (self.model.scales, self.model.scales / 3):
+                scales = others.copy()
+                scales[feature] = FAST_FEATURE_FACTOR * self.model.scales[feature]
+                yield scales
 
     def _least(self, starts: list[Start]) -> Start:
         """The best of starts; the first of those with a line has to be clearly better than the best without."""
