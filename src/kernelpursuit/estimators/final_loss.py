@@ -13,6 +13,7 @@ from kernelpursuit.estimators.resolve import Resolved, learning_rows
 from kernelpursuit.estimators.spec import FitSpec
 from kernelpursuit.learning import (
     Columns,
+    Distinct,
     Split,
     ValidationScores,
     choose_final_loss,
@@ -114,21 +115,22 @@ class _Trials:
         """Validation rows for a model, and atoms that were picked without them."""
         given, seed = learning_rows(spec, rows.y, rows.weights), spec.loop.seed
         weights = np.ones(len(rows.y)) if given is None else given
+        distinct = Distinct.of(rows.X, rows.y, given)
         trials = []
         if rows.calibrates is not None:
             kept = model.atoms.take(np.arange(model.n_steps or model.path.n_steps))
             is_fitted = (weights > 0) & ~rows.calibrates
             validation = np.flatnonzero((weights > 0) & rows.calibrates)
-            trials.append(_Trial(kept, sample_of(is_fitted, seed), validation))
+            trials.append(_Trial(kept, sample_of(is_fitted, distinct, seed), validation))
         else:
-            marks = list(deal_folds(rows.y.T, weights, seed))
+            marks = list(deal_folds(rows.y.T, distinct, seed))
             for i, is_validation in enumerate(marks):
                 with watch.within(i / len(marks), (i + 1) / len(marks), hidden=True):
                     loop = _for_fewer_rows(resolved.loop, model, weights, is_validation)
                     found = run_pursuit(_without(is_validation, rows, weights), loop, callback=watch)
                     atoms = found.atoms.take(found.path.members(found.n_kept))
                 is_fitted = (weights > 0) & ~is_validation
-                trials.append(_Trial(atoms, sample_of(is_fitted, seed), np.flatnonzero(is_validation)))
+                trials.append(_Trial(atoms, sample_of(is_fitted, distinct, seed), np.flatnonzero(is_validation)))
         return cls(model, rows, weights, trials, resolve_threads(spec.loop.n_jobs))
 
     def splits(self, width_factor: float, penalty: Penalty) -> list[Split]:

@@ -30,6 +30,7 @@ from kernelpursuit.pursuit import Objective, Watch
 from kernelpursuit.pursuit.measure import classes_of, inverse_temperature, one_each, score_gaps
 from kernelpursuit.pursuit.objective import Search, minimise
 from kernelpursuit.pursuit.reducers import conformal_quantiles
+from kernelpursuit.rows import Distinct
 
 # A trial compares losses to three digits: its gradient need not be smaller than the square of that.
 TRIAL_CONVERGED = 1e-4
@@ -230,22 +231,24 @@ def _best_penalty(splits: Sequence[Split], loss: Loss, watch: Watch) -> FinalLos
     return best
 
 
-def deal_folds(codes: np.ndarray, weights: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+def deal_folds(codes: np.ndarray, distinct: Distinct, seed: int) -> Iterator[np.ndarray]:
     """Marks of validation rows, with every class in about its share: of few rows those of each fold, of many one.
 
-    `codes` have the shape (n_targets, n_rows); rows of weight 0 are in no fold.
+    `codes` have the shape (n_targets, n_rows). Rows of weight 0 are in no fold, and copies of a row in the same one.
     """
-    rows = drawn_from(seed, FINAL_LOSS_STREAM).permutation(np.flatnonzero(weights > 0))
-    rows = rows[np.argsort(classes_of(codes[:, rows]), kind="stable")]
-    fold = np.full(len(weights), -1)
-    fold[rows] = np.arange(len(rows)) % FINAL_LOSS_FOLDS
-    for i in range(FINAL_LOSS_FOLDS if len(rows) < ONE_SPLIT_FROM else 1):
-        yield fold == i
+    places = drawn_from(seed, FINAL_LOSS_STREAM).permutation(len(distinct))
+    places = places[np.argsort(classes_of(codes[:, distinct.first[places]]), kind="stable")]
+    fold = np.empty(len(distinct), dtype=int)
+    fold[places] = np.arange(len(distinct)) % FINAL_LOSS_FOLDS
+    for i in range(FINAL_LOSS_FOLDS if len(distinct) < ONE_SPLIT_FROM else 1):
+        yield (fold == i)[distinct.which] & (distinct.which >= 0)
 
 
-def sample_of(marks: np.ndarray, seed: int) -> np.ndarray:
+def sample_of(marks: np.ndarray, distinct: Distinct, seed: int) -> np.ndarray:
     """Numbers, ascending, of the marked rows, or of so many of them as are looked at."""
-    rows = np.flatnonzero(marks)
+    # What is drawn is no matter of the order in which rows were given.
+    order = np.argsort(distinct.which, kind="stable")
+    rows = order[marks[order]]
     return np.sort(drawn_from(seed, FINAL_LOSS_STREAM).permutation(rows)[:FINAL_LOSS_ROWS])
 
 
