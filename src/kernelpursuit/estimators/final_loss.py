@@ -131,7 +131,7 @@ class _Trials:
                     atoms = found.atoms.take(found.path.members(found.n_kept))
                 is_fitted = (weights > 0) & ~is_validation
                 trials.append(_Trial(atoms, sample_of(is_fitted, distinct, seed), np.flatnonzero(is_validation)))
-        return cls(model, rows, weights, trials, resolve_threads(spec.loop.n_jobs))
+        return cls(model, rows, weights=weights, trials=trials, n_threads=resolve_threads(spec.loop.n_jobs))
 
     def splits(self, width_factor: float, penalty: Penalty) -> list[Split]:
         """The columns of every trial, with atoms of other widths."""
@@ -150,7 +150,7 @@ class _Trials:
         fixed = self.model.fixed_values(X, self.n_threads)
         values = np.vstack([fixed, self.model.values(X, atoms, self.n_threads)])
         codes = np.ascontiguousarray(self.rows.y[numbers].T)
-        return Columns(values, len(fixed), gram, codes, self.weights[numbers])
+        return Columns(values, n_fixed=len(fixed), gram=gram, codes=codes, weights=self.weights[numbers])
 
 
 def _without(is_validation: np.ndarray, rows: TrainingRows, weights: np.ndarray) -> TrainingRows:

@@ -55,10 +55,6 @@ class Columns:
     codes: np.ndarray
     weights: np.ndarray
 
-    def take(self, rows: np.ndarray) -> Columns:
-        """The same of some rows."""
-        return Columns(self.values[:, rows], self.n_fixed, self.gram, self.codes[:, rows], self.weights[rows])
-
     def penalty(self, strength: float) -> np.ndarray:
         """The matrix of the penalty over all columns."""
         matrix = np.zeros((len(self.values), len(self.values)))
