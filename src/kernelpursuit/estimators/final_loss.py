@@ -20,6 +20,7 @@ from kernelpursuit.learning import (
     deal_folds,
     is_clearly_better,
     sample_of,
+    scores_under,
     square_scores,
     targets_of,
 )
@@ -82,6 +83,10 @@ def validate_classes(
             atoms, scores = _wider(atoms, found.width_factor), found.scores
             loop = replace(loop, alpha=found.strength / penalty.strength(1.0, Atoms.of(atoms, total)))
         else:
+            given = as_penalty(spec.loop.penalty)
+            assert given is not None
+            strength = given.strength(spec.alpha, Atoms.of(atoms, total))
+            scores = scores_under(trials.splits(1.0, given), loss, strength, watch)
             loop = replace(loop, penalty=spec.loop.penalty, alpha=spec.alpha)
     trend = None if resolved.learned is None else resolved.learned.trend
     loop = replace(loop, dictionary=spec.with_trend(atoms, trend))

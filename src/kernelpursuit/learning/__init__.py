@@ -32,6 +32,7 @@ from kernelpursuit.learning.final_loss import (
     deal_folds,
     is_clearly_better,
     sample_of,
+    scores_under,
     square_scores,
     targets_of,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "make_plan",
     "observe",
     "sample_of",
+    "scores_under",
     "search_width",
     "square_scores",
     "targets_of",

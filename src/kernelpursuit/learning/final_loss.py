@@ -183,6 +183,12 @@ def square_scores(splits: Sequence[Split], strength: float) -> ValidationScores:
     return ValidationScores.of(splits, [split.fit.squares(strength) for split in splits], None)
 
 
+def scores_under(splits: Sequence[Split], loss: Loss, strength: float, watch: Watch) -> ValidationScores:
+    """Scores of validation rows under a loss with a penalty of this strength."""
+    found = [split.fit.under(loss, strength, split.fit.start(loss), watch) for split in splits]
+    return ValidationScores.of(splits, found, loss)
+
+
 def choose_final_loss(splits_of: Callable[[float], Sequence[Split]], loss: Loss, watch: Watch) -> FinalLoss:
     """Choose width and penalty of a loss by what it comes to on validation rows.
 
