@@ -53,12 +53,13 @@ def validate_classes(
 ) -> Validated:
     """Validate a model of the squared loss, and decide how coefficients are found under the final loss, if any.
 
-    Its atoms are those that the automatic rule has kept. Any other rule may want more, and has all of the path.
+    Its atoms are those that the automatic rule has kept. Any other rule may want more, and has all of the path. Of a
+    constant there is nothing to validate: under a likelihood its probabilities are the shares of the classes.
     """
     loss, penalty = spec.final_loss, as_penalty(resolved.loop.penalty)
     n_atoms = model.n_steps if spec.stops_by_auto and model.n_steps else model.path.n_steps
     if not n_atoms or penalty is None:
-        return Validated(None)
+        return Validated(None) if loss is None else _under(loss, resolved.loop, rows)
     atoms = model.atoms.take(np.arange(n_atoms))
     total = float(model.path.total_weight)
     with one_blas_thread():
@@ -69,7 +70,6 @@ def validate_classes(
             return Validated(scores)
         loop = replace(
             resolved.loop,
-            loss=loss,
             candidates="all",
             max_atoms=n_atoms,
             all_picked=ALL_LEARNED,
@@ -78,7 +78,7 @@ def validate_classes(
         )
         if spec.alpha is None:
             found = choose_final_loss(lambda factor: trials.splits(factor, penalty), loss, watch)
-            if spec.chooses_loss and not is_clearly_better(found.scores, scores):
+            if spec.chooses_loss and model.n_steps and not is_clearly_better(found.scores, scores):
                 return Validated(scores)
             atoms, scores = _wider(atoms, found.width_factor), found.scores
             loop = replace(loop, alpha=found.strength / penalty.strength(1.0, Atoms.of(atoms, total)))
@@ -89,8 +89,12 @@ def validate_classes(
             scores = scores_under(trials.splits(1.0, given), loss, strength, watch)
             loop = replace(loop, penalty=spec.loop.penalty, alpha=spec.alpha)
     trend = None if resolved.learned is None else resolved.learned.trend
-    loop = replace(loop, dictionary=spec.with_trend(atoms, trend))
-    return Validated(scores, loop, _with_targets(rows, loss))
+    return _under(loss, replace(loop, dictionary=spec.with_trend(atoms, trend)), rows, scores)
+
+
+def _under(loss: Loss, loop: LoopSpec, rows: TrainingRows, scores: ValidationScores | None = None) -> Validated:
+    """A loop under the final loss, and its rows."""
+    return Validated(scores, replace(loop, loss=loss), _with_targets(rows, loss))
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
             known, final = model.numbers, replace(resolved, loop=validated.loop)
             model = _model_of(outcome, [known], data, spec=spec, resolved=final, watch=watch)
             was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
-        if validated.scores is not None and rows.calibrates is None:
+        if validated.scores is not None and rows.calibrates is None and model.n_steps:
             model = calibrated(model, validated.scores)
     if learned is not None or spec.outside == "return":
         model = _with_data(model, data, seen, spec=spec, resolved=resolved)
