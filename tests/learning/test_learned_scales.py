@@ -230,14 +230,14 @@ class TestAwkwardData:
 
     @pytest.mark.parametrize("n", [2, 3, 5, 19, 20, 25])
     def test_few_rows_of_classes(self, some, n):
-        """Labels by chance: under the log loss the probabilities of a class add up to its rows, else they are evener."""
+        """Under the log loss the probabilities of a class add up to its rows, else are more even."""
         X, _ = some
         y = np.arange(n) % 2
         for loss in ("log", "auto"):
             model = KernelPursuitClassifier(loss=loss, random_state=0, max_atoms=5, n_jobs=1).fit(X[:n], y)
             assert set(model.predict(X)) <= {0, 1}
-            evenest = y.mean() if model.loss_ == "logistic" else 0.5
-            assert (1 - 1e-5) * y.mean() <= model.predict_proba(X[:n])[:, 1].mean() <= (1 + 1e-5) * evenest
+            most_even = y.mean() if model.loss_ == "logistic" else 0.5
+            assert (1 - 1e-5) * y.mean() <= model.predict_proba(X[:n])[:, 1].mean() <= (1 + 1e-5) * most_even
 
     @pytest.mark.parametrize("loss", ["log", "auto"])
     @pytest.mark.parametrize("row", [7, 20, 41, 60, 89])
