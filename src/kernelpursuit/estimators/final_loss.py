@@ -11,6 +11,7 @@ from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary, KernelAtoms
 from kernelpursuit.estimators.resolve import Resolved, learning_rows
 from kernelpursuit.estimators.spec import FitSpec
+from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning import (
     Columns,
     Distinct,
@@ -38,13 +39,13 @@ KEEP_ALL = Max()
 class Validated:
     """What validation rows say of a classifier.
 
-    scores  of the validation rows; None where no atom was picked, or the fit was asked to end
-    loop    the loop under the final loss, over the atoms that the squared loss has picked; None where that is kept
-    rows    of the loop, with targets as the loss takes them
+    scores    of the validation rows; None where no atom was picked, or the fit was asked to end
+    resolved  the loop under the final loss, over the atoms that the squared loss has picked; None where that is kept
+    rows      of the loop, with targets as the loss takes them
     """
 
     scores: ValidationScores | None
-    loop: LoopSpec | None = None
+    resolved: Resolved | None = None
     rows: TrainingRows | None = None
 
 
@@ -59,7 +60,7 @@ def validate_classes(
     loss, penalty = spec.final_loss, as_penalty(resolved.loop.penalty)
     n_atoms = model.n_steps if spec.stops_by_auto and model.n_steps else model.path.n_steps
     if not n_atoms or penalty is None:
-        return Validated(None) if loss is None else _under(loss, resolved.loop, rows)
+        return Validated(None) if loss is None else _under(loss, resolved, rows)
     atoms = model.atoms.take(np.arange(n_atoms))
     total = float(model.path.total_weight)
     with one_blas_thread():
@@ -81,6 +82,7 @@ def validate_classes(
             if spec.chooses_loss and model.n_steps and not is_clearly_better(found.scores, scores):
                 return Validated(scores)
             atoms, scores = _wider(atoms, found.width_factor), found.scores
+            resolved = _of_width(resolved, found.width_factor)
             loop = replace(loop, alpha=found.strength / penalty.strength(1.0, Atoms.of(atoms, total)))
         else:
             given = as_penalty(spec.loop.penalty)
@@ -89,12 +91,13 @@ def validate_classes(
             scores = scores_under(trials.splits(1.0, given), loss, strength, watch)
             loop = replace(loop, penalty=spec.loop.penalty, alpha=spec.alpha)
     trend = None if resolved.learned is None else resolved.learned.trend
-    return _under(loss, replace(loop, dictionary=spec.with_trend(atoms, trend)), rows, scores)
+    loop = replace(loop, dictionary=spec.with_trend(atoms, trend))
+    return _under(loss, replace(resolved, loop=loop), rows, scores)
 
 
-def _under(loss: Loss, loop: LoopSpec, rows: TrainingRows, scores: ValidationScores | None = None) -> Validated:
-    """A loop under the final loss, and its rows."""
-    return Validated(scores, replace(loop, loss=loss), _with_targets(rows, loss))
+def _under(loss: Loss, resolved: Resolved, rows: TrainingRows, scores: ValidationScores | None = None) -> Validated:
+    """The loop under the final loss, and its rows."""
+    return Validated(scores, replace(resolved, loop=replace(resolved.loop, loss=loss)), _with_targets(rows, loss))
 
 
 @dataclass(frozen=True)
@@ -187,9 +190,21 @@ def _wider(atoms: Dictionary, factor: float) -> Dictionary:
     """The same kernels with widths that are some times as large; any other dictionary as it is."""
     if not isinstance(atoms, KernelAtoms) or factor == 1.0:
         return atoms
-    kernel = atoms.kernel
-    gamma = np.asarray(kernel.gamma) * (1 / factor) ** (1 / kernel.gamma_power)
-    return KernelAtoms(kernel.with_gamma(gamma), atoms.centers, factors=atoms.factors)
+    return KernelAtoms(_wider_kernel(atoms.kernel, factor), atoms.centers, factors=atoms.factors)
+
+
+def _wider_kernel(kernel: Kernel, factor: float) -> Kernel:
+    return kernel.with_gamma(np.asarray(kernel.gamma) * (1 / factor) ** (1 / kernel.gamma_power))
+
+
+def _of_width(resolved: Resolved, factor: float) -> Resolved:
+    """What was learned, with widths that are some times as large."""
+    learned = resolved.learned
+    if learned is None or factor == 1.0:
+        return resolved
+    scales = learned.scales / factor
+    learned = replace(learned, kernel=_wider_kernel(learned.kernel, factor), scales=scales)
+    return replace(resolved, learned=learned, scales=scales)
 
 
 def _with_targets(rows: TrainingRows, loss: Loss) -> TrainingRows:
