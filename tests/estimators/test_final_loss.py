@@ -11,6 +11,7 @@ from scipy.special import expit, logsumexp, softmax
 from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.callbacks import Callback, TimeLimit
 from kernelpursuit.exceptions import ConstantModelWarning
+from kernelpursuit.stopping import Validation
 
 
 def classifier(**params):
@@ -191,6 +192,17 @@ class TestOtherSettings:
         self.check(model, X, y)
         assert stop != "max" or model.n_atoms_ == 20
         assert {"cv": model.path_.cv, "validation": model.path_.validation}.get(stop, True) is not None
+
+    @pytest.mark.parametrize("of", ["loss", "error"])
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_validation_rows_of_ones_own(self, apart, loss, of, n_classes):
+        """Their codes are those of the loss, so that the path says what the model comes to on them."""
+        X, y = apart
+        y = np.minimum(y, n_classes - 1)
+        model = classifier(loss=loss, stop=Validation(X[80:], y[80:], of=of), max_atoms=12).fit(X[:80], y[:80])
+        self.check(model, X[80:], y[80:])
+        wrong = model.path_.validation_error[model.model_.n_steps]
+        assert wrong == pytest.approx(1 - model.score(X[80:], y[80:]))
 
     @pytest.mark.parametrize(
         "settings",
