@@ -680,7 +680,7 @@ class TestComposition:
         model = classifier(class_weight=by_class).fit(X, y, sample_weight=weights)
         assert by_class == {0: 2.0}
         assert model.class_weight is by_class
-        assert model.get_params()["loss"] == "log"
+        assert model.get_params()["loss"] == model.loss == "auto"
 
     @pytest.mark.parametrize(
         "settings", [{}, {"stop": "validation"}, {"selection": "random"}, {"stop": "cv", "max_atoms": 3}]

@@ -77,7 +77,7 @@ def test_a_regressor_refuses_before_it_learns(settings, words):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"loss": "zzzzzz"}, "use one of 'log', 'squared', .*'softmax'.$"),
+        ({"loss": "zzzzzz"}, "use one of 'auto', 'log', 'squared', .*'softmax'.$"),
         ({"loss": "poisson"}, "is for numbers; use KernelPursuitRegressor"),
         ({"multi_class": "each"}, "'shared', 'ovr'"),
         ({"multi_class": "ovr", "stop": Validation(X=X, y=LABELS)}, "holds rows out by itself"),

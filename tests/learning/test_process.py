@@ -33,10 +33,12 @@ class TestPenalty:
     def test_is_ridge_where_something_else_was_asked_for(self, settings):
         assert regressor(max_atoms=5, **settings).fit(*wave(60)).penalty_ == "ridge"
 
-    def test_is_ridge_for_a_classifier_but_under_the_squared_loss(self):
+    @pytest.mark.parametrize("loss", ["auto", "log", "squared", "hinge"])
+    def test_is_that_of_the_process_for_a_classifier_unless_alpha_is_given(self, loss):
         X, y = wave(60)
-        assert KernelPursuitClassifier(max_atoms=5, random_state=0).fit(X, y > 0).penalty_ == "ridge"
-        assert KernelPursuitClassifier(max_atoms=5, loss="squared", random_state=0).fit(X, y > 0).penalty_ == "rkhs"
+        classifier = KernelPursuitClassifier(max_atoms=5, loss=loss, random_state=0)
+        assert classifier.fit(X, y > 0).penalty_ == "rkhs"
+        assert classifier.set_params(alpha=1e-2).fit(X, y > 0).penalty_ == "ridge"
 
     @pytest.mark.parametrize("weights", [None, np.linspace(0.2, 2.0, 40)])
     def test_with_an_atom_at_every_row_the_model_is_the_posterior_mean(self, weights):

@@ -85,6 +85,8 @@ def of_predictions(model: Any, X: Any) -> Arrays:
     arrays = {"predict": model.predict(X)}
     if isinstance(model, KernelPursuitClassifier):
         arrays |= {"decision": model.decision_function(X), "probabilities": model.predict_proba(X)}
+        for coverage in (0.5, 0.9):
+            arrays |= _answer(f"set{coverage}", lambda coverage=coverage: {"": model.predict_set(X, coverage)})
         return arrays
     arrays |= _answer("std", lambda: {"": model.predict(X, return_std=True)[1]})
     for coverage in (0.5, 0.9):

@@ -11,13 +11,16 @@ from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary, KernelAtoms
 from kernelpursuit.estimators.resolve import Resolved, learning_rows
 from kernelpursuit.estimators.spec import FitSpec
+from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning import (
     Columns,
+    Distinct,
     Split,
     ValidationScores,
     choose_final_loss,
     deal_folds,
     sample_of,
+    scores_under,
     square_scores,
     targets_of,
 )
@@ -36,13 +39,13 @@ KEEP_ALL = Max()
 class Validated:
     """What validation rows say of a classifier.
 
-    scores  of the validation rows; None where no atom was picked, or the fit was asked to end
-    loop    the loop under the final loss, over the atoms that the squared loss has picked; None where that is kept
-    rows    of the loop, with targets as the loss takes them
+    scores    of the validation rows; None where no atom was picked, or the fit was asked to end
+    resolved  the loop under the final loss, over the atoms that the squared loss has picked; None where that is kept
+    rows      of the loop, with targets as the loss takes them
     """
 
     scores: ValidationScores | None
-    loop: LoopSpec | None = None
+    resolved: Resolved | None = None
     rows: TrainingRows | None = None
 
 
@@ -51,12 +54,13 @@ def validate_classes(
 ) -> Validated:
     """Validate a model of the squared loss, and decide how coefficients are found under the final loss, if any.
 
-    Its atoms are those that the automatic rule has kept. Any other rule may want more, and has all of the path.
+    Its atoms are those that the automatic rule has kept. Any other rule may want more, and has all of the path. Of a
+    constant there is nothing to validate: under a likelihood its probabilities are the shares of the classes.
     """
     loss, penalty = spec.final_loss, as_penalty(resolved.loop.penalty)
     n_atoms = model.n_steps if spec.stops_by_auto and model.n_steps else model.path.n_steps
     if not n_atoms or penalty is None:
-        return Validated(None)
+        return Validated(None) if loss is None else _under(loss, resolved, rows)
     atoms = model.atoms.take(np.arange(n_atoms))
     total = float(model.path.total_weight)
     with one_blas_thread():
@@ -68,7 +72,6 @@ def validate_classes(
             return Validated(scores)
         loop = replace(
             resolved.loop,
-            loss=loss,
             candidates="all",
             max_atoms=n_atoms,
             all_picked=ALL_LEARNED,
@@ -76,17 +79,27 @@ def validate_classes(
             rule=KEEP_ALL if spec.stops_by_auto and model.n_steps else resolved.loop.rule,
         )
         if spec.alpha is None:
-            rival = scores if spec.chooses_loss else None
+            rival = scores if spec.chooses_loss and model.n_steps else None
             found = choose_final_loss(lambda factor: trials.splits(factor, penalty), loss, watch, rival)
             if found is None:
                 return Validated(scores)
             atoms, scores = _wider(atoms, found.width_factor), found.scores
+            resolved = _of_width(resolved, found.width_factor)
             loop = replace(loop, alpha=found.strength / penalty.strength(1.0, Atoms.of(atoms, total)))
         else:
+            given = as_penalty(spec.loop.penalty)
+            assert given is not None
+            strength = given.strength(spec.alpha, Atoms.of(atoms, total))
+            scores = scores_under(trials.splits(1.0, given), loss, strength, watch)
             loop = replace(loop, penalty=spec.loop.penalty, alpha=spec.alpha)
     trend = None if resolved.learned is None else resolved.learned.trend
     loop = replace(loop, dictionary=spec.with_trend(atoms, trend))
-    return Validated(scores, loop, _with_targets(rows, loss))
+    return _under(loss, replace(resolved, loop=loop), rows, scores)
+
+
+def _under(loss: Loss, resolved: Resolved, rows: TrainingRows, scores: ValidationScores | None = None) -> Validated:
+    """The loop under the final loss, and its rows."""
+    return Validated(scores, replace(resolved, loop=replace(resolved.loop, loss=loss)), _with_targets(rows, loss))
 
 
 @dataclass(frozen=True)
@@ -116,22 +129,23 @@ class _Trials:
         """Validation rows for a model, and atoms that were picked without them."""
         given, seed = learning_rows(spec, rows.y, rows.weights), spec.loop.seed
         weights = np.ones(len(rows.y)) if given is None else given
+        distinct = Distinct.of(rows.X, rows.y, given)
         trials = []
         if rows.calibrates is not None:
             kept = model.atoms.take(np.arange(model.n_steps or model.path.n_steps))
             is_fitted = (weights > 0) & ~rows.calibrates
             validation = np.flatnonzero((weights > 0) & rows.calibrates)
-            trials.append(_Trial(kept, sample_of(is_fitted, seed), validation))
+            trials.append(_Trial(kept, sample_of(is_fitted, distinct, seed), validation))
         else:
-            marks = list(deal_folds(rows.y.T, weights, seed))
+            marks = list(deal_folds(rows.y.T, distinct, seed))
             for i, is_validation in enumerate(marks):
                 with watch.within(i / len(marks), (i + 1) / len(marks), hidden=True):
                     loop = _for_fewer_rows(resolved.loop, model, weights, is_validation)
                     found = run_pursuit(_without(is_validation, rows, weights), loop, callback=watch)
                     atoms = found.atoms.take(found.path.members(found.n_kept))
                 is_fitted = (weights > 0) & ~is_validation
-                trials.append(_Trial(atoms, sample_of(is_fitted, seed), np.flatnonzero(is_validation)))
-        return cls(model, rows, weights, trials, resolve_threads(spec.loop.n_jobs))
+                trials.append(_Trial(atoms, sample_of(is_fitted, distinct, seed), np.flatnonzero(is_validation)))
+        return cls(model, rows, weights=weights, trials=trials, n_threads=resolve_threads(spec.loop.n_jobs))
 
     @property
     def n_products(self) -> float:
@@ -155,7 +169,7 @@ class _Trials:
         fixed = self.model.fixed_values(X, self.n_threads)
         values = np.vstack([fixed, self.model.values(X, atoms, self.n_threads)])
         codes = np.ascontiguousarray(self.rows.y[numbers].T)
-        return Columns(values, len(fixed), gram, codes, self.weights[numbers])
+        return Columns(values, n_fixed=len(fixed), gram=gram, codes=codes, weights=self.weights[numbers])
 
 
 def _without(is_validation: np.ndarray, rows: TrainingRows, weights: np.ndarray) -> TrainingRows:
@@ -183,9 +197,21 @@ def _wider(atoms: Dictionary, factor: float) -> Dictionary:
     """The same kernels with widths that are some times as large; any other dictionary as it is."""
     if not isinstance(atoms, KernelAtoms) or factor == 1.0:
         return atoms
-    kernel = atoms.kernel
-    gamma = np.asarray(kernel.gamma) * (1 / factor) ** (1 / kernel.gamma_power)
-    return KernelAtoms(kernel.with_gamma(gamma), atoms.centers, factors=atoms.factors)
+    return KernelAtoms(_wider_kernel(atoms.kernel, factor), atoms.centers, factors=atoms.factors)
+
+
+def _wider_kernel(kernel: Kernel, factor: float) -> Kernel:
+    return kernel.with_gamma(np.asarray(kernel.gamma) * (1 / factor) ** (1 / kernel.gamma_power))
+
+
+def _of_width(resolved: Resolved, factor: float) -> Resolved:
+    """What was learned, with widths that are some times as large."""
+    learned = resolved.learned
+    if learned is None or factor == 1.0:
+        return resolved
+    scales = learned.scales / factor
+    learned = replace(learned, kernel=_wider_kernel(learned.kernel, factor), scales=scales)
+    return replace(resolved, learned=learned, scales=scales)
 
 
 def _with_targets(rows: TrainingRows, loss: Loss) -> TrainingRows:

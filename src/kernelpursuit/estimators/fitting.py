@@ -140,12 +140,12 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
     if spec.learns_classes and not was_asked_to_end:
         validated = validate_classes(model, rows, spec, resolved=resolved, watch=watch)
-        if validated.loop is not None and validated.rows is not None:
-            outcome = run_pursuit(validated.rows, validated.loop, callback=watch)
-            known, final = model.numbers, replace(resolved, loop=validated.loop)
-            model = _model_of(outcome, [known], data, spec=spec, resolved=final, watch=watch)
+        final = validated.resolved
+        if final is not None and validated.rows is not None:
+            outcome = run_pursuit(validated.rows, final.loop, callback=watch)
+            model = _model_of(outcome, [model.numbers], data, spec=spec, resolved=final, watch=watch)
             was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
-        if validated.scores is not None and rows.calibrates is None:
+        if validated.scores is not None and rows.calibrates is None and model.n_steps:
             model = calibrated(model, validated.scores)
     if learned is not None or spec.outside == "return":
         model = _with_data(model, data, seen, spec=spec, resolved=resolved)

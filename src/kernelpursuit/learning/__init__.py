@@ -31,6 +31,7 @@ from kernelpursuit.learning.final_loss import (
     choose_final_loss,
     deal_folds,
     sample_of,
+    scores_under,
     square_scores,
     targets_of,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "make_plan",
     "observe",
     "sample_of",
+    "scores_under",
     "search_width",
     "square_scores",
     "targets_of",

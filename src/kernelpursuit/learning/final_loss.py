@@ -18,12 +18,14 @@ from scipy.special import log_softmax
 from kernelpursuit.learning.constants import (
     FINAL_LOSS_FOLDS,
     FINAL_LOSS_ROWS,
-    FINAL_PENALTIES,
     FINAL_WIDTH_FACTORS,
+    FIRST_FINAL_PENALTY,
     HOPELESS_LOG_LOSS,
     MAX_WIDER_LOSS,
     MIN_LOG_LOSS_GAIN,
+    MIN_PENALTY_GAIN,
     ONE_SPLIT_FROM,
+    OTHER_FINAL_PENALTIES,
 )
 from kernelpursuit.learning.sample import FINAL_LOSS_STREAM, drawn_from
 from kernelpursuit.losses import Loss
@@ -31,6 +33,7 @@ from kernelpursuit.pursuit import Objective, Watch
 from kernelpursuit.pursuit.measure import classes_of, inverse_temperature, one_each, score_gaps
 from kernelpursuit.pursuit.objective import Search, minimise
 from kernelpursuit.pursuit.reducers import conformal_quantiles
+from kernelpursuit.rows import Distinct
 
 # A trial compares losses to three digits: its gradient need not be smaller than the square of that.
 TRIAL_CONVERGED, TRIAL_ITERATIONS = 1e-4, 40
@@ -54,10 +57,6 @@ class Columns:
     gram: np.ndarray
     codes: np.ndarray
     weights: np.ndarray
-
-    def take(self, rows: np.ndarray) -> Columns:
-        """The same of some rows."""
-        return Columns(self.values[:, rows], self.n_fixed, self.gram, self.codes[:, rows], self.weights[rows])
 
     def penalty(self, strength: float) -> np.ndarray:
         """The matrix of the penalty over all columns."""
@@ -189,6 +188,12 @@ def square_scores(splits: Sequence[Split], strength: float) -> ValidationScores:
     return ValidationScores.of(splits, [split.fit.squares(strength) for split in splits], None)
 
 
+def scores_under(splits: Sequence[Split], loss: Loss, strength: float, watch: Watch) -> ValidationScores:
+    """Scores of validation rows under a loss with a penalty of this strength."""
+    found = [split.fit.under(loss, strength, split.fit.start(loss), watch) for split in splits]
+    return ValidationScores.of(splits, found, loss)
+
+
 def choose_final_loss(
     splits_of: Callable[[float], Sequence[Split]], loss: Loss, watch: Watch, rival: ValidationScores | None = None
 ) -> FinalLoss | None:
@@ -232,16 +237,16 @@ def _best_penalty(
         found = [split.fit.under(loss, strength, w, watch) for split, w in zip(splits, start)]
         return FinalLoss(1.0, strength, ValidationScores.of(splits, found, loss)), found
 
-    best, first = tried(FINAL_PENALTIES[0], [split.fit.start(loss) for split in splits])
+    best, first = tried(FIRST_FINAL_PENALTY, [split.fit.start(loss) for split in splits])
     if rival is not None and best.scores.log_loss > HOPELESS_LOG_LOSS * rival.log_loss:
         return None
-    for side in (FINAL_PENALTIES[1], FINAL_PENALTIES[2]):
+    for side in OTHER_FINAL_PENALTIES:
         found, before = first, best
         for strength in side:
             if watch.has_ended:
                 return best
             other, found = tried(strength, found)
-            if not other.scores.mean_loss < best.scores.mean_loss:
+            if not other.scores.mean_loss < (1 - MIN_PENALTY_GAIN) * best.scores.mean_loss:
                 break
             best = other
         if best is not before:
@@ -249,22 +254,24 @@ def _best_penalty(
     return best
 
 
-def deal_folds(codes: np.ndarray, weights: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+def deal_folds(codes: np.ndarray, distinct: Distinct, seed: int) -> Iterator[np.ndarray]:
     """Marks of validation rows, with every class in about its share: of few rows those of each fold, of many one.
 
-    `codes` have the shape (n_targets, n_rows); rows of weight 0 are in no fold.
+    `codes` have the shape (n_targets, n_rows). Rows of weight 0 are in no fold, and copies of a row in the same one.
     """
-    rows = drawn_from(seed, FINAL_LOSS_STREAM).permutation(np.flatnonzero(weights > 0))
-    rows = rows[np.argsort(classes_of(codes[:, rows]), kind="stable")]
-    fold = np.full(len(weights), -1)
-    fold[rows] = np.arange(len(rows)) % FINAL_LOSS_FOLDS
-    for i in range(FINAL_LOSS_FOLDS if len(rows) < ONE_SPLIT_FROM else 1):
-        yield fold == i
+    places = drawn_from(seed, FINAL_LOSS_STREAM).permutation(len(distinct))
+    places = places[np.argsort(classes_of(codes[:, distinct.first[places]]), kind="stable")]
+    fold = np.empty(len(distinct), dtype=int)
+    fold[places] = np.arange(len(distinct)) % FINAL_LOSS_FOLDS
+    for i in range(FINAL_LOSS_FOLDS if len(distinct) < ONE_SPLIT_FROM else 1):
+        yield (fold == i)[distinct.which] & (distinct.which >= 0)
 
 
-def sample_of(marks: np.ndarray, seed: int) -> np.ndarray:
+def sample_of(marks: np.ndarray, distinct: Distinct, seed: int) -> np.ndarray:
     """Numbers, ascending, of the marked rows, or of so many of them as are looked at."""
-    rows = np.flatnonzero(marks)
+    # What is drawn is no matter of the order in which rows were given.
+    order = np.argsort(distinct.which, kind="stable")
+    rows = order[marks[order]]
     return np.sort(drawn_from(seed, FINAL_LOSS_STREAM).permutation(rows)[:FINAL_LOSS_ROWS])
 
 
