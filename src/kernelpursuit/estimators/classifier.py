@@ -198,9 +198,10 @@ class KernelPursuitClassifier(ClassPredictions):
             A row of weight 2 counts as two rows, one of weight 0 as none. Where something is learned, only the ratios
             of weights count.
         callback : callable, Callback or list of these, optional
-            Called with the path after every step of the loop over all rows; a true answer ends the fit there. Objects
-            of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit after
-            about ten seconds.
+            Called with the path after every step of the loop over all rows; a true answer ends the fit there. With
+            `loss="auto"` that is the loop of the squared loss, and then that of the log loss, where there is one.
+            Objects of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit
+            after about ten seconds. What is cut short before the final loss keeps the squared one.
 
         Returns
         -------
