@@ -59,7 +59,7 @@ class TestRelevance:
         model = KernelPursuitClassifier(alpha=settings.get("alpha", "auto"), random_state=0, n_jobs=1)
         model.fit(X, y > 15, sample_weight=weights)
         assert model.feature_scales_.max() < 1.5  # was 13
-        assert model.score(X_new, y_new > 15) > 0.85  # was 0.54
+        assert model.score(X_new, y_new > 15) > 0.8  # was 0.54
         if "alpha" in settings:
             assert model.alpha_ == settings["alpha"]
         else:

@@ -1,5 +1,7 @@
 """What validation rows say of a final loss: folds, coefficients of trials, log losses, and the width that is chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles import refit
@@ -12,10 +14,8 @@ from kernelpursuit.learning.final_loss import (
     Columns,
     FinalLoss,
     Split,
-    ValidationScores,
     choose_final_loss,
     deal_folds,
-    is_clearly_better,
     sample_of,
     scores_under,
     square_scores,
@@ -162,25 +162,28 @@ class TestScores:
             logs = log_softmax(factor * square.inverse_temperature * square.scores, axis=0)[true, np.arange(50)]
             assert -(weights @ logs) / weights.sum() > square.log_loss
 
-    def test_the_better_loss_has_the_lower_log_loss(self):
-        codes, weights = np.array([[1.0, -1.0, 1.0, -1.0]]), np.ones(4)
-        good, bad = (ValidationScores(s * codes, codes, weights, loss=Logistic()) for s in (2.0, 0.1))
-        assert is_clearly_better(good, bad)
-        assert not is_clearly_better(bad, good)
-        assert not is_clearly_better(good, good)
+    def test_a_loss_is_chosen_only_where_it_beats_its_rival(self, rng):
+        rows, validation = columns(rng, 300), columns(np.random.default_rng(1), 300)
+        splits = [Split(rows, replace(validation, gram=rows.gram))]
+        own = scores_under(splits, Logistic(), 0.01, Watch(None, False))
+        far_better = replace(own, scores=5 * own.codes)
+        no_better = replace(own, scores=0.1 * own.scores)
+        for rival, is_chosen in ((far_better, False), (own, False), (no_better, True), (None, True)):
+            found = choose_final_loss(lambda factor: splits, Logistic(), Watch(None, False), rival)
+            assert (found is not None) == is_chosen
 
 
 class TestWidth:
-    """Wider atoms are taken as long as they are as good, within two hundredths of the least loss."""
+    """Wider atoms are taken as long as they are as good, within a hundredth of the least loss."""
 
     @pytest.mark.parametrize(
         ("losses", "width"),
         [
-            ([1.0, 1.5, 0.1, 0.1], 1.0),
-            ([1.0, 1.01, 1.015, 1.5], 4.0),
-            ([1.0, 0.9, 0.93, 0.5], 2.0),
-            ([1.0, 0.9, 0.8, 0.7], 8.0),
-            ([1.0, 1.0, 1.0, 1.0], 8.0),
+            ([1.0, 1.5, 0.1], 1.0),
+            ([1.0, 1.005, 1.015], 2.0),
+            ([1.0, 0.9, 0.93], 2.0),
+            ([1.0, 0.9, 0.8], 4.0),
+            ([1.0, 1.0, 1.0], 4.0),
         ],
     )
     def test_is_the_largest_that_is_as_good(self, monkeypatch, losses, width):
@@ -191,17 +194,17 @@ class TestWidth:
                 self.mean_loss = mean_loss
 
         monkeypatch.setattr(
-            final_loss, "_best_penalty", lambda factor, loss, watch: FinalLoss(1.0, 0.1, Scores(of_width[factor]))
+            final_loss, "_best_penalty", lambda factor, *others: FinalLoss(1.0, 0.1, Scores(of_width[factor]))
         )
         found = choose_final_loss(lambda factor: factor, Logistic(), Watch(None, False))
         assert (found.width_factor, found.scores.mean_loss) == (width, of_width[width])
 
     def test_the_penalty_is_that_of_the_least_loss(self, rng):
-        """From the strongest on, while the loss falls."""
+        """On either side of the first, while the loss falls by a hundredth."""
         rows, validation = columns(rng, 400), columns(np.random.default_rng(1), 400)
         validation = Columns(validation.values, 1, rows.gram, codes=validation.codes, weights=validation.weights)
         splits = [Split(rows, validation)]
         found = choose_final_loss(lambda factor: splits, Logistic(), Watch(None, False))
         weaker = scores_under(splits, Logistic(), 0.1 * found.strength, Watch(None, False))
         stronger = scores_under(splits, Logistic(), 10 * found.strength, Watch(None, False))
-        assert found.scores.mean_loss <= min(weaker.mean_loss, stronger.mean_loss) + 1e-6
+        assert 0.99 * found.scores.mean_loss <= min(weaker.mean_loss, stronger.mean_loss) + 1e-6

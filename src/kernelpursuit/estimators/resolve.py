@@ -26,10 +26,13 @@ from kernelpursuit.learning import (
     learn_wide,
     make_plan,
     search_width,
+    with_fewer_common_rows,
+    with_unseen_rows,
 )
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import OLS, Nugget, Ridge, as_penalty
 from kernelpursuit.pursuit import LoopSpec, Watch, held_out_rows
+from kernelpursuit.pursuit.measure import classes_of
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,9 @@ def _learn(
     left open, where atoms are learned too.
     """
     X, y, atoms, searches_width = seen.X, seen.standardised, spec.learns_atoms, spec.system is not None
+    given = weights
+    if task.classes and atoms:
+        weights = with_fewer_common_rows(classes_of(y.T), given, spec.loop.seed)
     rows = DistinctRows(X, y, Distinct.of(X, y, weights), counts=None if searches_width else seen.each)
     if not rows.distinct.are_enough(X):
         return None
@@ -196,7 +202,10 @@ def _learn(
     )
     task.watch.expect(plan.seconds_by_part())
     _say(spec, str(plan))
-    return learn(rows, kernels, task, plan, gamma=gamma)
+    learned = learn(rows, kernels, task, plan, gamma=gamma)
+    if weights is given or weights is None or learned.is_validation is None:
+        return learned
+    return replace(learned, is_validation=with_unseen_rows(learned.is_validation, weights, given))
 
 
 def _say(spec: FitSpec, words: str) -> None:

@@ -38,6 +38,7 @@ from kernelpursuit.learning.final_loss import (
 from kernelpursuit.learning.learned import Learned
 from kernelpursuit.learning.observations import DistinctRows, Observations, observe
 from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
+from kernelpursuit.learning.sample import with_fewer_common_rows, with_unseen_rows
 from kernelpursuit.learning.stages import learn, learn_wide
 from kernelpursuit.learning.wide import is_wide
 from kernelpursuit.learning.width_search import LoopValidation, common_scale, search_width
@@ -68,4 +69,6 @@ __all__ = [
     "search_width",
     "square_scores",
     "targets_of",
+    "with_fewer_common_rows",
+    "with_unseen_rows",
 ]

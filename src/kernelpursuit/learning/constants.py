@@ -153,7 +153,9 @@ MAX_WIDE_ENTRIES = 2**23  # of the sample [hand]
 MAX_WIDE_ATOMS = 64  # [hand]
 WIDE_ROWS_AN_ATOM = 4  # [hand]
 
-# Codes of many classes.
+# Codes of many classes, and rare ones.
+RARE_SHARE = 0.02  # of the rows: of a rarer class, samples would hold too few [classes]
+COMMON_ROWS = 4000  # of each common class that are learned from, beside rare ones [classes]
 MAX_CODES = 64  # that are learned from; more are projected at random [classes]
 
 # Coefficients of classes under another loss than the square.

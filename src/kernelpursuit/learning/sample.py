@@ -12,13 +12,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit.learning.constants import (
+    COMMON_ROWS,
     MAX_EVIDENCE_WEIGHT,
     MAX_STANDARD_WEIGHT,
     MAX_STANDARDISED_VALUES,
     MAX_TARGET_RANGES,
+    RARE_SHARE,
     TARGET_QUANTILES,
 )
 from kernelpursuit.learning.gross_errors import gross_errors
+from kernelpursuit.pursuit.reducers.quantiles import evenly
 from kernelpursuit.rows import Statistics, slices
 
 # A feature whose values differ by less than this fraction of their size is constant but for rounding: a mean of n
@@ -26,6 +29,7 @@ from kernelpursuit.rows import Statistics, slices
 CONSTANT_TOLERANCE = 1e-12
 # Streams of random numbers; each stage has its own, so that what one draws does not move the others.
 SHUFFLE_STREAM, SCALES_STREAM, REFINE_STREAM, FINAL_LOSS_STREAM, CODES_STREAM = 11, 12, 13, 14, 15
+CLASSES_STREAM = 16
 # Gross errors are no more than so many spreads from the centre: that is 100 widths of a kernel with the least scale of
 # 1e-4, where all vanish, and no square overflows.
 STANDARDISED_LIMITS = (-1e6, 1e6)
@@ -254,3 +258,34 @@ def joined(first: Rows, second: Rows) -> Rows:
 def drawn_from(seed: int, stream: int) -> np.random.Generator:
     """Random numbers of one stream."""
     return np.random.default_rng([seed, 0, stream])
+
+
+def with_fewer_common_rows(classes: np.ndarray, weights: np.ndarray | None, seed: int) -> np.ndarray | None:
+    """Weights that leave out most rows of common classes where others are rare, and make up for it in what is left.
+
+    All samples then hold rows of the rare ones, and sums over them are the same on average.
+    """
+    given = np.ones(len(classes)) if weights is None else weights
+    rows = np.flatnonzero(given > 0)
+    n_each = np.bincount(classes[rows])
+    if n_each[n_each > 0].min() >= RARE_SHARE * len(rows):
+        return weights
+    generator, left = drawn_from(seed, CLASSES_STREAM), np.zeros_like(given)
+    for label, n_rows in enumerate(n_each):
+        members = rows[classes[rows] == label]
+        kept = members if n_rows <= COMMON_ROWS else generator.permutation(members)[:COMMON_ROWS]
+        if len(kept):
+            left[kept] = given[kept] * (given[members].sum() / given[kept].sum())
+    return left
+
+
+def with_unseen_rows(marks: np.ndarray, seen: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Marks of validation rows with as large a share of the rows that were left out of learning.
+
+    `seen` are the weights that were learned with, and `weights` those that rows have.
+    """
+    is_left_out = seen == 0 if weights is None else (seen == 0) & (weights > 0)
+    unseen, share = np.flatnonzero(is_left_out), marks[seen > 0].mean()
+    marks = marks.copy()
+    marks[evenly(unseen, int(share * len(unseen)))] = True
+    return marks
