@@ -84,6 +84,7 @@ FREQUENCY_FRACTIONS = (0.25, 0.5)  # of the angular frequency of a peak, for sca
 MIN_FREQUENCY_RATIO = 1.5  # by which such a scale has to be larger than the present one [battery]
 PEAK_POWER_FRACTION = 0.8  # of the largest power: the lowest such frequency is the peak [battery]
 N_FREQUENCY_ROUNDS = 2  # of looking for fast features [battery]
+FAST_START_FROM = 1000  # rows: of fewer, one fast feature is tried by evidence [battery]
 MAX_EXPLAINED_START_ERROR = 0.8  # times that of a constant: with more, one fast feature is tried as well [battery]
 MAX_FAST_START_ERROR = 1.25  # times the error of the other start, of one that is tried on [battery]
 

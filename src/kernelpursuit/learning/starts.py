@@ -23,6 +23,7 @@ from kernelpursuit.learning.atoms import Task
 from kernelpursuit.learning.constants import (
     FALSE_PEAK_PROBABILITY,
     FAST_FEATURE_FACTOR,
+    FAST_START_FROM,
     FREQUENCY_FRACTIONS,
     MAX_EXPLAINED_START_ERROR,
     MAX_FAST_FEATURE_TRIALS,
@@ -119,7 +120,8 @@ def choose_starts(kernel: Kernel, first: Model, rows: Rows, task: Task, *, may_a
         if fast.losses.mean >= best.losses.mean:
             break
         best = fast
-    if fast is None and common.losses.mean > MAX_EXPLAINED_START_ERROR * search.constant_error:
+    explains_little = common.losses.mean > MAX_EXPLAINED_START_ERROR * search.constant_error
+    if fast is None and explains_little and len(rows) >= FAST_START_FROM:
         fast = min(map(search.start, search.with_one_fast_feature()), key=lambda one: one.losses.mean, default=None)
     return Starts(first, common, fast)
 
