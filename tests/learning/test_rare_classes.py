@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from known_classes import classifier
 
+from kernelpursuit import KernelPursuitClassifier
 from kernelpursuit.learning import with_fewer_common_rows, with_unseen_rows
 from kernelpursuit.learning.constants import COMMON_ROWS, MAX_CODES
 from kernelpursuit.learning.stages import _few_codes
@@ -58,5 +58,5 @@ class TestManyCodes:
         means = 4 * rng.normal(size=(100, 6))
         y = np.arange(3000) % 100
         X = means[y] + rng.normal(size=(3000, 6))
-        model = classifier(max_atoms=150).fit(X[:1500], y[:1500])
+        model = KernelPursuitClassifier(max_atoms=150, random_state=0, n_jobs=1).fit(X[:1500], y[:1500])
         assert model.score(X[1500:], y[1500:]) > 0.9
