@@ -169,7 +169,7 @@ HOPELESS_LOG_LOSS = 1.3  # times that of the square: with more, the first penalt
 MIN_PENALTY_GAIN = 0.01  # fraction of the loss, for another penalty than the first [classes]
 FINAL_WIDTH_FACTORS = (2.0, 4.0)  # of the widths that the square has learned [classes]
 MAX_WIDER_LOSS = 0.01  # fraction by which the validation loss of wider atoms may be larger [classes]
-MAX_FINAL_PRODUCTS = 1e8  # of rows, atoms and classes, in one look at a loss that may be chosen [hand]
+MAX_FINAL_PRODUCTS = 1e7  # of rows, atoms and classes, in one look at a loss that may be chosen [hand]
 MIN_LOG_LOSS_GAIN = 0.02  # fraction of the log loss by which another loss has to be better than the square [classes]
 
 # Width and penalty for another loop than the default one.
