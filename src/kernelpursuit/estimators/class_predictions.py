@@ -102,9 +102,10 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
         Returns
         -------
         sets : bool array of shape (n_samples, n_classes)
-            Whether each of `classes_` is in the set. These are conformal sets: a class is in where its score is below
-            the largest by no more than a quantile of what the true class of a row, left out or for validation, is below
-            it. The predicted class is always in, so that sets hold more than asked for where that is right more often.
+            Whether each of `classes_` is in the set: those whose score is below the largest by no more than a quantile
+            of what the true class of a row, left out or for validation, is below it, as in conformal prediction. The
+            coverage is approximate, and of few rows too low above n / (n + 1). The predicted class is always in, so
+            that sets hold more than asked for where that is right more often.
         """
         check_is_fitted(self)
         fraction = check_coverage("coverage", coverage)

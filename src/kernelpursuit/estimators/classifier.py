@@ -51,10 +51,10 @@ class KernelPursuitClassifier(ClassPredictions):
         0.1. Labels say less than numbers: with few rows or much noise, larger values give better probabilities; where
         classes hardly overlap, smaller ones make fewer errors with as many atoms.
     stop : str or StoppingRule, default="auto"
-        How many atoms to keep. "auto" is the fewest whose leave-one-out loss is within 0.2 % of the least where
-        atoms are learned, and else "loo". Others are: those with the least leave-one-out loss ("loo"), or the
-        fewest within one standard error of it ("one-se"); those that put the fewest rows in a wrong class, each
-        left out ("loo-error"); the least loss on held-out rows ("validation") or over folds ("cv"), or the
+        How many atoms to keep. "auto" is the fewest whose leave-one-out error under the squared loss is within 0.2 %
+        of the least where atoms are learned, and else "loo". Others are: those with the least leave-one-out loss
+        ("loo"), or the fewest within one standard error of it ("one-se"); those that put the fewest rows in a wrong
+        class, each left out ("loo-error"); the least loss on held-out rows ("validation") or over folds ("cv"), or the
         fewest errors there by `stopping.Validation(of="error")`; or all ("max"). With `loss="squared"`, every
         rule of the regressor will do.
     loss : str or Loss, default="auto"

@@ -57,7 +57,10 @@ def validate_classes(
     Its atoms are those that the automatic rule has kept. Any other rule may want more, and has all of the path. Of a
     constant there is nothing to validate: under a likelihood its probabilities are the shares of the classes.
     """
-    loss, penalty = spec.final_loss, as_penalty(resolved.loop.penalty)
+    loss, penalty = _resolved_loss(spec, rows), as_penalty(resolved.loop.penalty)
+    if loss is None and rows.calibrates is not None:
+        # The path is calibrated on these rows as it is.
+        return Validated(None)
     n_atoms = model.n_steps if spec.stops_by_auto and model.n_steps else model.path.n_steps
     if not n_atoms or penalty is None:
         return Validated(None) if loss is None else _under(loss, resolved, rows)
@@ -67,6 +70,7 @@ def validate_classes(
         trials = _Trials.of(model, rows, spec, resolved=resolved, watch=watch)
         strength = penalty.strength(resolved.loop.alpha, Atoms.of(atoms, total))
         scores = square_scores(trials.splits(1.0, penalty), strength)
+        has_constant = loss is None or loss.has_constant
         is_too_costly = spec.chooses_loss and trials.n_products > MAX_FINAL_PRODUCTS
         if loss is None or is_too_costly or watch.has_ended:
             return Validated(scores)
@@ -80,7 +84,7 @@ def validate_classes(
         )
         if spec.alpha is None:
             rival = scores if spec.chooses_loss and model.n_steps else None
-            found = choose_final_loss(lambda factor: trials.splits(factor, penalty), loss, watch, rival)
+            found = choose_final_loss(lambda factor: trials.splits(factor, penalty, has_constant), loss, watch, rival)
             if found is None:
                 return Validated(scores)
             atoms, scores = _wider(atoms, found.width_factor), found.scores
@@ -90,11 +94,19 @@ def validate_classes(
             given = as_penalty(spec.loop.penalty)
             assert given is not None
             strength = given.strength(spec.alpha, Atoms.of(atoms, total))
-            scores = scores_under(trials.splits(1.0, given), loss, strength, watch)
+            scores = scores_under(trials.splits(1.0, given, has_constant), loss, strength, watch)
             loop = replace(loop, penalty=spec.loop.penalty, alpha=spec.alpha)
     trend = None if resolved.learned is None else resolved.learned.trend
     loop = replace(loop, dictionary=spec.with_trend(atoms, trend))
     return _under(loss, replace(resolved, loop=loop), rows, scores)
+
+
+def _resolved_loss(spec: FitSpec, rows: TrainingRows) -> Loss | None:
+    """The final loss with what the targets decide of it."""
+    if spec.final_loss is None:
+        return None
+    weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+    return spec.final_loss.resolve(targets_of(rows.y.T, spec.final_loss), weights)
 
 
 def _under(loss: Loss, resolved: Resolved, rows: TrainingRows, scores: ValidationScores | None = None) -> Validated:
@@ -134,17 +146,19 @@ class _Trials:
         if rows.calibrates is not None:
             kept = model.atoms.take(np.arange(model.n_steps or model.path.n_steps))
             is_fitted = (weights > 0) & ~rows.calibrates
-            validation = np.flatnonzero((weights > 0) & rows.calibrates)
-            trials.append(_Trial(kept, sample_of(is_fitted, distinct, seed), validation))
+            is_validation = (weights > 0) & rows.calibrates
+            parts = (sample_of(marks, distinct, seed) for marks in (is_fitted, is_validation))
+            trials.append(_Trial(kept, *parts))
         else:
-            marks = list(deal_folds(rows.y.T, distinct, seed))
-            for i, is_validation in enumerate(marks):
-                with watch.within(i / len(marks), (i + 1) / len(marks), hidden=True):
+            folds = list(deal_folds(rows.y.T, distinct, seed))
+            for i, is_validation in enumerate(folds):
+                with watch.within(i / len(folds), (i + 1) / len(folds), hidden=True):
                     loop = _for_fewer_rows(resolved.loop, model, weights, is_validation)
                     found = run_pursuit(_without(is_validation, rows, weights), loop, callback=watch)
                     atoms = found.atoms.take(found.path.members(found.n_kept))
                 is_fitted = (weights > 0) & ~is_validation
-                trials.append(_Trial(atoms, sample_of(is_fitted, distinct, seed), np.flatnonzero(is_validation)))
+                parts = (sample_of(marks, distinct, seed) for marks in (is_fitted, is_validation))
+                trials.append(_Trial(atoms, *parts))
         return cls(model, rows, weights=weights, trials=trials, n_threads=resolve_threads(spec.loop.n_jobs))
 
     @property
@@ -152,8 +166,8 @@ class _Trials:
         """Products in one look at a loss: rows that are fitted, atoms and targets."""
         return float(self.rows.y.shape[1] * sum(len(trial.fitted) * trial.atoms.n_atoms for trial in self.trials))
 
-    def splits(self, width_factor: float, penalty: Penalty) -> list[Split]:
-        """The columns of every trial, with atoms of other widths."""
+    def splits(self, width_factor: float, penalty: Penalty, has_constant: bool = True) -> list[Split]:
+        """The columns of every trial, with atoms of other widths, and without a constant where a loss has none."""
         found = []
         for trial in self.trials:
             atoms = _wider(trial.atoms, width_factor)
@@ -161,12 +175,16 @@ class _Trials:
             over, every = Atoms.of(atoms, 1.0), np.arange(atoms.n_atoms)
             between = penalty.between(over, every, every)
             gram = np.diag(penalty.diagonal(over)) if between is None else between
-            found.append(Split(*(self._columns(atoms, part, gram) for part in (trial.fitted, trial.validation))))
+            found.append(
+                Split(*(self._columns(atoms, part, gram, has_constant) for part in (trial.fitted, trial.validation)))
+            )
         return found
 
-    def _columns(self, atoms: Dictionary, numbers: np.ndarray, gram: np.ndarray) -> Columns:
+    def _columns(self, atoms: Dictionary, numbers: np.ndarray, gram: np.ndarray, has_constant: bool) -> Columns:
         X: Matrix = self.rows.X[numbers]
         fixed = self.model.fixed_values(X, self.n_threads)
+        if not has_constant and self.model.path.intercept_is_fitted:
+            fixed = fixed[1:]
         values = np.vstack([fixed, self.model.values(X, atoms, self.n_threads)])
         codes = np.ascontiguousarray(self.rows.y[numbers].T)
         return Columns(values, n_fixed=len(fixed), gram=gram, codes=codes, weights=self.weights[numbers])

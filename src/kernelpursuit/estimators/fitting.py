@@ -33,10 +33,10 @@ from kernelpursuit.pursuit import (
     run_pursuit,
 )
 from kernelpursuit.pursuit.watch import ASKED
-from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, as_rule
+from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, Max, as_rule
 
-# Of the time that classes take on all rows, that under the squared loss; the rest is for the final one.
-SQUARE_SHARE = 0.5
+# Of the time that classes take on all rows, that up to the end of the loop under the squared loss, and of validation.
+SQUARE_SHARE, VALIDATED_SHARE = 0.5, 0.75
 
 
 @dataclass(frozen=True)
@@ -140,19 +140,26 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     numbers += [given_numbers for given_numbers in (seen.rows, data.numbers) if given_numbers is not None]
     # Callbacks see the path of the last loop, and of both where either may be the last.
     is_last = spec.final_loss is None or spec.chooses_loss
-    with watch.within(0.0, 1.0 if spec.final_loss is None else SQUARE_SHARE, hidden=not is_last):
+    with watch.within(0.0, SQUARE_SHARE if spec.learns_classes else 1.0, hidden=not is_last):
         outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
     model = _model_of(outcome, numbers, data, spec=spec, resolved=resolved, watch=watch)
     was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
     if spec.learns_classes and not was_asked_to_end:
-        validated = validate_classes(model, rows, spec, resolved=resolved, watch=watch)
+        with watch.within(SQUARE_SHARE, VALIDATED_SHARE):
+            validated = validate_classes(model, rows, spec, resolved=resolved, watch=watch)
         final = validated.resolved
         if final is not None and validated.rows is not None:
-            outcome = run_pursuit(validated.rows, final.loop, callback=watch)
-            model = _model_of(outcome, [model.numbers], data, spec=spec, resolved=final, watch=watch)
+            with watch.within(VALIDATED_SHARE, 1.0):
+                outcome = run_pursuit(validated.rows, final.loop, callback=watch)
+            square, model = model, _model_of(outcome, [model.numbers], data, spec=spec, resolved=final, watch=watch)
+            if model.n_steps == square.n_steps and spec.stops_by_auto:
+                # It has the atoms that the squared loss has kept, and so its reason.
+                model = replace(model, reason=square.reason)
             was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
         if validated.scores is not None and rows.calibrates is None and model.n_steps:
             model = calibrated(model, validated.scores)
+    elif spec.final_loss is not None and not spec.chooses_loss:
+        model = replace(model, reason=f"{model.reason}; cut short before loss={spec.final_loss.name!r}")
     if learned is not None or spec.outside == "return":
         model = _with_data(model, data, seen, spec=spec, resolved=resolved)
     if learned is not None and spec.stops_by_auto and (seen.y != seen.y[0]).any() and not was_asked_to_end:
@@ -214,7 +221,7 @@ def origin_of(spec: FitSpec, resolved: Resolved) -> Origin:
         alpha=resolved.loop.alpha,
         scales=resolved.scales,
         update=spec.loop.update,
-        auto_rule=spec.auto_rule(resolved.learned),
+        auto_rule=spec.auto_rule(resolved.learned) if resolved.loop.loss is None or not spec.learns_classes else Max(),
     )
 
 

@@ -168,10 +168,11 @@ def _learn(
     left open, where atoms are learned too.
     """
     X, y, atoms, searches_width = seen.X, seen.standardised, spec.learns_atoms, spec.system is not None
-    given = weights
+    given, distinct = weights, Distinct.of(X, y, weights)
     if task.classes and atoms:
-        weights = with_fewer_common_rows(classes_of(y.T), given, spec.loop.seed)
-    rows = DistinctRows(X, y, Distinct.of(X, y, weights), counts=None if searches_width else seen.each)
+        weights = with_fewer_common_rows(classes_of(y.T), given, distinct, spec.loop.seed)
+    known = distinct if weights is given else Distinct.of(X, y, weights)
+    rows = DistinctRows(X, y, known, counts=None if searches_width else seen.each)
     if not rows.distinct.are_enough(X):
         return None
     kernels, gamma = spec.kernels, None
@@ -205,7 +206,7 @@ def _learn(
     learned = learn(rows, kernels, task, plan, gamma=gamma)
     if weights is given or weights is None or learned.is_validation is None:
         return learned
-    return replace(learned, is_validation=with_unseen_rows(learned.is_validation, weights, given))
+    return replace(learned, is_validation=with_unseen_rows(learned.is_validation, weights, given, distinct))
 
 
 def _say(spec: FitSpec, words: str) -> None:

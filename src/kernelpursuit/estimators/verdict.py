@@ -13,7 +13,7 @@ from kernelpursuit.exceptions import ConstantModelWarning
 NEARLY = 0.05
 ADVICE = (
     "the features may not tell of y, or rows may be too few or too noisy; check them, or compare with "
-    "LengthScaleSearch, a linear model, or loss='huber' where y has outliers."
+    "LengthScaleSearch or a linear model; where numbers have outliers, try loss='huber'."
 )
 
 

@@ -22,7 +22,6 @@ WIDTH_FACTOR_LIMITS = (1e-2, 1e2)  # of single atoms [hand]
 FIRST_ALPHA = 1e-2  # the penalty to start from [choices]
 PRIOR_SPREAD = 1.0  # standard deviation of log scales, before rows are seen [defaults]
 PRIOR_SPREAD_OF_LABELS = 0.5  # smaller, since labels say less than numbers [defaults]
-MIN_ALPHA_OF_LABELS = 0.1  # for each unit of mean weight: with less, scores that fit all labels run away [hand]
 
 # Validation rows, and how many rows ask for what.
 VALIDATION_FRACTION = 0.2  # of the rows [defaults]
@@ -156,7 +155,7 @@ WIDE_ROWS_AN_ATOM = 4  # [hand]
 
 # Codes of many classes, and rare ones.
 RARE_SHARE = 0.02  # of the rows: of a rarer class, samples would hold too few [classes]
-COMMON_ROWS = 4000  # of each common class that are learned from, beside rare ones [classes]
+COMMON_ROWS = 4000  # of each class that are learned from at most, where another is rare [classes]
 MAX_CODES = 64  # that are learned from; more are projected at random [classes]
 
 # Coefficients of classes under another loss than the square.

@@ -218,7 +218,7 @@ class Plan:
             parts[WIDTHS_STAGE] = 2 * speed.loop(self.widths.n_atoms, rows, min(self.widths.n_candidates, rows))
         size, likely = min(self.atoms.n_rows, n), 1.0
         if self.atoms.patience is not None:
-            likely = PICKED_FRACTION_OF_CLASSES if wanted.has_loss else PICKED_FRACTION_OF_NUMBERS
+            likely = PICKED_FRACTION_OF_CLASSES if wanted.classes or wanted.has_loss else PICKED_FRACTION_OF_NUMBERS
         k = max(1, round(likely * self.atoms.n_atoms))
         parts[ATOMS_STAGE] = speed.loop(k, size, min(self.atoms.n_candidates, size))
         if self.refine is not None:

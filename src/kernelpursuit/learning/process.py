@@ -153,7 +153,7 @@ def tie_scales(
     Width and noise are those of the least leave-one-out error. An exponent of 1 leaves them as they are, and one of 0
     makes them all equal.
     """
-    if exponent == 1.0:
+    if exponent == 1.0 or not scales.model.scales.any():
         return scales
     trial, model = _SampleEvidence(rows.take(slice(plan.n_rows)), task), scales.model
     used = model.scales > 0

@@ -22,7 +22,7 @@ from kernelpursuit.learning.constants import (
 )
 from kernelpursuit.learning.gross_errors import gross_errors
 from kernelpursuit.pursuit.reducers.quantiles import evenly
-from kernelpursuit.rows import Statistics, slices
+from kernelpursuit.rows import Distinct, Statistics, slices
 
 # A feature whose values differ by less than this fraction of their size is constant but for rounding: a mean of n
 # values is off by up to some n eps of their size, 1e-12 for thousands of rows.
@@ -260,32 +260,35 @@ def drawn_from(seed: int, stream: int) -> np.random.Generator:
     return np.random.default_rng([seed, 0, stream])
 
 
-def with_fewer_common_rows(classes: np.ndarray, weights: np.ndarray | None, seed: int) -> np.ndarray | None:
+def with_fewer_common_rows(
+    classes: np.ndarray, weights: np.ndarray | None, distinct: Distinct, seed: int
+) -> np.ndarray | None:
     """Weights that leave out most rows of common classes where others are rare, and make up for it in what is left.
 
     All samples then hold rows of the rare ones, and sums over them are the same on average.
     """
     given = np.ones(len(classes)) if weights is None else weights
-    rows = np.flatnonzero(given > 0)
-    n_each = np.bincount(classes[rows])
-    if n_each[n_each > 0].min() >= RARE_SHARE * len(rows):
+    # In an order that is no matter of how rows were given.
+    of_distinct = classes[distinct.first]
+    shares = np.bincount(of_distinct, weights=distinct.weights) / distinct.weights.sum()
+    if shares[shares > 0].min() >= RARE_SHARE:
         return weights
-    generator, left = drawn_from(seed, CLASSES_STREAM), np.zeros_like(given)
-    for label, n_rows in enumerate(n_each):
-        members = rows[classes[rows] == label]
-        kept = members if n_rows <= COMMON_ROWS else generator.permutation(members)[:COMMON_ROWS]
+    generator, factors = drawn_from(seed, CLASSES_STREAM), np.zeros(len(distinct))
+    for label in range(len(shares)):
+        members = np.flatnonzero(of_distinct == label)
+        kept = members if len(members) <= COMMON_ROWS else generator.permutation(members)[:COMMON_ROWS]
         if len(kept):
-            left[kept] = given[kept] * (given[members].sum() / given[kept].sum())
-    return left
+            factors[kept] = distinct.weights[members].sum() / distinct.weights[kept].sum()
+    return np.where(distinct.which >= 0, given * factors[distinct.which], 0.0)
 
 
-def with_unseen_rows(marks: np.ndarray, seen: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+def with_unseen_rows(marks: np.ndarray, seen: np.ndarray, weights: np.ndarray | None, distinct: Distinct) -> np.ndarray:
     """Marks of validation rows with as large a share of the rows that were left out of learning.
 
     `seen` are the weights that were learned with, and `weights` those that rows have.
     """
     is_left_out = seen == 0 if weights is None else (seen == 0) & (weights > 0)
-    unseen, share = np.flatnonzero(is_left_out), marks[seen > 0].mean()
-    marks = marks.copy()
-    marks[evenly(unseen, int(share * len(unseen)))] = True
-    return marks
+    # Copies of a row stay together, and the order of rows is no matter.
+    unseen, share = np.unique(distinct.which[is_left_out]), marks[seen > 0].mean()
+    more = evenly(unseen, int(share * len(unseen)))
+    return marks | np.isin(distinct.which, more)

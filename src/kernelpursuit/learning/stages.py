@@ -14,7 +14,6 @@ from kernelpursuit.learning.choose_kernel import choose_kernel, choose_kernel_by
 from kernelpursuit.learning.constants import (
     EVERY_ROW_BELOW,
     MAX_CODES,
-    MIN_ALPHA_OF_LABELS,
     MODEL_STANDARD_ERRORS,
     PROCESS_PATIENCE,
     TREND_ROWS,
@@ -60,7 +59,7 @@ def learn(
     standard = Standard.of(given.X, distinct.weights, distinct.first)
     rows = Rows(
         Standardised(given.X, order, standard).where_few(),
-        _in_units(_few_codes(given.y, task)[order].T, task),
+        _in_units(_few_codes(given.y[order], task).T, task),
         distinct.weights[shuffled],
         None if given.counts is None else given.counts[order],
     )
@@ -167,13 +166,6 @@ def _below_one(y: np.ndarray) -> np.ndarray:
     return np.ldexp(y, -np.frexp(np.abs(y).max())[1])
 
 
-def _penalised(task: Task, rows: Rows) -> Task:
-    """The task with the penalty that scales are learned with."""
-    if task.alpha is None or task.loss is None or task.loss.kind == "real":
-        return task
-    return replace(task, alpha=max(task.alpha, MIN_ALPHA_OF_LABELS * float(rows.weights.mean())))
-
-
 def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan) -> tuple[Kernel, Scales, Task, Starts]:
     """Learn scales from the best starts; beside a straight line where that is of use, or is better by itself.
 
@@ -182,7 +174,7 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     assert plan.scales is not None
     may_add = task.trend is None and may_have_a_line(rows, task)
     given, task = task, replace(task, trend=task.trend is True)
-    penalised = _penalised(task, rows)
+    penalised = task
     task.watch.part(STARTS_STAGE)
     first = first_model(rows.given, penalised.alpha)
     starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import xlogy
@@ -127,7 +127,8 @@ class Quantile(Loss):
 
     q: float = 0.5
     width: float | str = "auto"
-    unit: float | str = "auto"  # type: ignore[misc]
+    # The base class has it as a constant, which would come first among positional arguments.
+    unit: float | str = field(default="auto", kw_only=True)  # type: ignore[misc]
     name = "quantile"
     takes_codes = False
     is_for_outliers = True

@@ -253,7 +253,7 @@ class PursuitPath:
         return np.array([np.interp(coverage, LEVELS, column) for column in self.loo_quantiles[self.check_size(k)].T])
 
     def score_gap(self, k: int, coverage: float) -> float:
-        """How far below the largest score that of the true class is in all but the rest of rows, each left out."""
+        """The gap that this fraction of rows, each left out, do not exceed: from the largest score to the true class's."""
         if self.loo_quantiles is None:
             raise ValueError("Sets of classes need leave-one-out scores; fit with update='orthogonal'.")
         return float(np.interp(coverage, LEVELS, self.loo_quantiles[self.check_size(k), :, 0]))
@@ -267,7 +267,7 @@ class PursuitPath:
         if factors is not None and inverse_temperature is not None and factors[k] > 0:
             factors = factors * (inverse_temperature / factors[k])
         if known is not None and np.isfinite(known[k]).all():
-            known = np.maximum(known + (quantiles - known[k]), 0.0)
+            known = np.maximum.accumulate(np.maximum(known + (quantiles - known[k]), 0.0), axis=1)
         return replace(self, inverse_temperature=factors, loo_quantiles=known)
 
     @property

@@ -109,7 +109,7 @@ def require_known(rule: StoppingRule, update: Update, loss: Loss | None) -> None
     if loss is not None and type(loss) is not Squared and not rule.for_any_loss:
         raise ValueError(
             f"stop={rule.name!r} is about squared residuals, but loss={loss.name!r}; use stop='loo', 'one-se', "
-            "'loo-error' (for classes), 'validation', 'cv' or 'max'."
+            "'loo-error' (for classes), 'validation', 'cv' or 'max', or loss='squared'."
         )
     if rule.needs_loo and not isinstance(update, Orthogonal):
         others = "'validation', 'cv' or 'max'" if loss is not None else "'mdl', 'validation', 'cv' or 'max'"

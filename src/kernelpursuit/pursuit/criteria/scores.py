@@ -64,7 +64,7 @@ class LeaveOneOutScores(Criterion):
         measure, y, weights, leverage = self.measure, self.targets, self.rows.weights, fit.leverage
         left = np.ones(1) if leverage is None else one_minus_leverage(leverage, self.rows.observations)
         known = leverage is not None and float(left.min()) > INTERPOLATED
-        if measure.loss is None and self.rows.counts is None and self._is_recent(len(fit.atoms)):
+        if known and measure.loss is None and self.rows.counts is None and self._is_recent(len(fit.atoms)):
             return self._last
         hidden: float | np.ndarray = 0.0
         if self.nugget is not None:
@@ -99,7 +99,7 @@ class LeaveOneOutScores(Criterion):
 
         Where a row is interpolated, `known` is false, and nothing is left to say how sure one may be.
         """
-        if scores.size <= FEW_SCORES or size >= 1.1 * self._calibrated_for or size <= 1:
+        if not known or scores.size <= FEW_SCORES or size >= 1.1 * self._calibrated_for or size <= 1:
             y, weights = self.targets[:, self.calibration], self.rows.weights[self.calibration]
             found: Entry = {}
             if self.measure.needs_inverse_temperature:
