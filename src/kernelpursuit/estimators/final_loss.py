@@ -24,7 +24,7 @@ from kernelpursuit.learning import (
     square_scores,
     targets_of,
 )
-from kernelpursuit.learning.constants import MAX_FINAL_PRODUCTS
+from kernelpursuit.learning.constants import MAX_FINAL_PRODUCTS, ONE_SPLIT_FROM
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.penalties import Atoms, Penalty, as_penalty
@@ -139,9 +139,11 @@ class _Trials:
     @classmethod
     def of(cls, model: FittedModel, rows: TrainingRows, spec: FitSpec, *, resolved: Resolved, watch: Watch) -> _Trials:
         """Validation rows for a model, and atoms that were picked without them."""
-        given, seed = learning_rows(spec, rows.y, rows.weights), spec.loop.seed
+        given = learning_rows(spec, rows.y, rows.weights)
         weights = np.ones(len(rows.y)) if given is None else given
         distinct = Distinct.of(rows.X, rows.y, given)
+        # Rows that are all looked at are dealt in one way, so that nothing is left to the seed.
+        seed = 0 if len(distinct) < ONE_SPLIT_FROM else spec.loop.seed
         trials = []
         if rows.calibrates is not None:
             kept = model.atoms.take(np.arange(model.n_steps or model.path.n_steps))

@@ -253,7 +253,7 @@ class PursuitPath:
         return np.array([np.interp(coverage, LEVELS, column) for column in self.loo_quantiles[self.check_size(k)].T])
 
     def score_gap(self, k: int, coverage: float) -> float:
-        """The gap between the largest score and the true class's, which this fraction of left-out rows do not exceed."""
+        """How far the true class's score is below the largest, at most, for this fraction of rows that are left out."""
         if self.loo_quantiles is None:
             raise ValueError("Sets of classes need leave-one-out scores; fit with update='orthogonal'.")
         return float(np.interp(coverage, LEVELS, self.loo_quantiles[self.check_size(k), :, 0]))
