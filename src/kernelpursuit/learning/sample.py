@@ -270,7 +270,8 @@ def with_fewer_common_rows(
     given = np.ones(len(classes)) if weights is None else weights
     # In an order that is no matter of how rows were given.
     of_distinct = classes[distinct.first]
-    shares = np.bincount(of_distinct, weights=distinct.weights) / distinct.weights.sum()
+    # A class of few rows is rare in samples, whatever weight its rows have.
+    shares = np.bincount(of_distinct) / len(distinct)
     if shares[shares > 0].min() >= RARE_SHARE:
         return weights
     generator, factors = drawn_from(seed, CLASSES_STREAM), np.zeros(len(distinct))
