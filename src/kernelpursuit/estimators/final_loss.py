@@ -24,15 +24,13 @@ from kernelpursuit.learning import (
     square_scores,
     targets_of,
 )
+from kernelpursuit.learning.atoms import KEEP_ALL
 from kernelpursuit.learning.constants import MAX_FINAL_PRODUCTS, ONE_SPLIT_FROM
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.penalties import Atoms, Penalty, as_penalty
 from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, one_blas_thread, resolve_threads, run_pursuit
-from kernelpursuit.stopping import ALL_LEARNED, Max
-
-# The squared loss has chosen the atoms, and how many: the final loss keeps them.
-KEEP_ALL = Max()
+from kernelpursuit.stopping import ALL_LEARNED
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,8 @@ def validate_classes(
     with one_blas_thread():
         trials = _Trials.of(model, rows, spec, resolved=resolved, watch=watch)
         strength = penalty.strength(resolved.loop.alpha, Atoms.of(atoms, total))
-        scores = square_scores(trials.splits(1.0, penalty), strength)
-        has_constant = loss is None or loss.has_constant
+        first = trials.splits(1.0, penalty)
+        scores = square_scores(first, strength)
         is_too_costly = spec.chooses_loss and trials.n_products > MAX_FINAL_PRODUCTS
         if loss is None or is_too_costly or watch.has_ended:
             return Validated(scores)
@@ -80,11 +78,19 @@ def validate_classes(
             max_atoms=n_atoms,
             all_picked=ALL_LEARNED,
             by_moments=False,
+            # The squared loss has chosen the atoms, and how many: the final loss keeps them.
             rule=KEEP_ALL if spec.stops_by_auto and model.n_steps else resolved.loop.rule,
         )
         if spec.alpha is None:
             rival = scores if spec.chooses_loss and model.n_steps else None
-            found = choose_final_loss(lambda factor: trials.splits(factor, penalty, has_constant), loss, watch, rival)
+            # A loss that has the constant has the columns of the square where widths are the same.
+            known = {1.0: first} if loss.has_constant else {}
+            found = choose_final_loss(
+                lambda factor: known.get(factor) or trials.splits(factor, penalty, loss.has_constant),
+                loss,
+                watch,
+                rival=rival,
+            )
             if found is None:
                 return Validated(scores)
             atoms, scores = _wider(atoms, found.width_factor), found.scores
@@ -94,7 +100,7 @@ def validate_classes(
             given = as_penalty(spec.loop.penalty)
             assert given is not None
             strength = given.strength(spec.alpha, Atoms.of(atoms, total))
-            scores = scores_under(trials.splits(1.0, given, has_constant), loss, strength, watch)
+            scores = scores_under(trials.splits(1.0, given, loss.has_constant), loss, strength, watch)
             loop = replace(loop, penalty=spec.loop.penalty, alpha=spec.alpha)
     trend = None if resolved.learned is None else resolved.learned.trend
     loop = replace(loop, dictionary=spec.with_trend(atoms, trend))

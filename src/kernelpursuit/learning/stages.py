@@ -173,24 +173,23 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     """
     assert plan.scales is not None
     may_add = task.trend is None and may_have_a_line(rows, task)
-    given, task = task, replace(task, trend=task.trend is True)
-    penalised = task
+    task = replace(task, trend=task.trend is True)
     task.watch.part(STARTS_STAGE)
-    first = first_model(rows.given, penalised.alpha)
-    starts = choose_starts(kernels[0], first, rows, penalised, may_add_trend=may_add)
-    penalised = replace(penalised, trend=starts.trend)
+    first = first_model(rows.given, task.alpha)
+    starts = choose_starts(kernels[0], first, rows, task, may_add_trend=may_add)
+    task = replace(task, trend=starts.trend)
     if plan.evidence is not None:
-        kernel, scales = choose_kernel_by_evidence(kernels, starts, rows, task=penalised, plan=plan.evidence)
+        kernel, scales = choose_kernel_by_evidence(kernels, starts, rows, task=task, plan=plan.evidence)
     else:
-        kernel, scales = choose_kernel(kernels, starts, rows, task=penalised, plan=plan)
-    if may_add and not penalised.trend and _line_is_better(scales):
-        penalised = replace(penalised, trend=True)
+        kernel, scales = choose_kernel(kernels, starts, rows, task=task, plan=plan)
+    if may_add and not task.trend and _line_is_better(scales):
+        task = replace(task, trend=True)
         if plan.evidence is not None:
             again = starts.at(scales.model)
-            kernel, scales = choose_kernel_by_evidence([kernel], again, rows, task=penalised, plan=plan.evidence)
+            kernel, scales = choose_kernel_by_evidence([kernel], again, rows, task=task, plan=plan.evidence)
         else:
-            kernel, scales = choose_kernel(kernels, starts, rows, task=penalised, plan=plan)
-    return kernel, scales, replace(given, trend=penalised.trend), starts
+            kernel, scales = choose_kernel(kernels, starts, rows, task=task, plan=plan)
+    return kernel, scales, task, starts
 
 
 def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan) -> str | None:

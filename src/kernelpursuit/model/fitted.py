@@ -19,6 +19,7 @@ from kernelpursuit.model.link import Link
 from kernelpursuit.model.outside import Outside
 from kernelpursuit.penalties import Penalty
 from kernelpursuit.pursuit import Measure, PursuitPath
+from kernelpursuit.pursuit.measure import one_each
 from kernelpursuit.pursuit.system import require_known
 from kernelpursuit.stopping import StoppingRule, as_rule, count_atoms
 from kernelpursuit.updates import Update
@@ -288,7 +289,7 @@ class FittedModel:
 
     def class_sets(self, scores: np.ndarray, coverage: float) -> np.ndarray:
         """Which classes may be the true one, shape (n_rows, n_classes): those whose score is near the largest."""
-        both = np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
+        both = one_each(scores.T).T
         sets: np.ndarray = both >= both.max(axis=1, keepdims=True) - self.path.score_gap(self.n_steps, coverage)
         return sets
 

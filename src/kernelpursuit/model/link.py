@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import softmax
 
 from kernelpursuit.losses import Loss
+from kernelpursuit.pursuit.measure import one_each
 
 
 @dataclass(frozen=True)
@@ -39,5 +40,4 @@ class Link:
         own = None if self.loss is None else self.loss.probabilities(scores.T)
         if own is not None:
             return own.T
-        both = np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
-        return softmax(self.inverse_temperature * both.T, axis=0).T
+        return softmax(self.inverse_temperature * one_each(scores.T), axis=0).T
