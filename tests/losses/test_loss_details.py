@@ -7,10 +7,10 @@ import pytest
 from plain import plain_classifier, plain_regressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from kernelpursuit._native.threads import one_blas_thread
 from kernelpursuit.dictionary import Always, Constant, Functions, KernelAtoms
 from kernelpursuit.kernels import RBF
 from kernelpursuit.losses import Huber, Loss, Squared
-from kernelpursuit.pursuit.threads import one_blas_thread
 from kernelpursuit.stopping import CV, Validation
 
 

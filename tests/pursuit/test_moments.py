@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.kernels import RBF
 from kernelpursuit.pursuit import triangular_factor
-from kernelpursuit.pursuit.moments import ModelColumns, Moments, over_blocks
-from kernelpursuit.pursuit.triangular_factor import moments_over, triangularise
+from kernelpursuit.pursuit.moments import ModelColumns, Moments, MomentsOf
+from kernelpursuit.pursuit.stream import Stream
+from kernelpursuit.pursuit.triangular_factor import triangularise
 from kernelpursuit.rows import ArraySource
 
 FIELDS = ("gram", "products", "target_squares", "total_weight", "n_rows")
@@ -64,14 +65,14 @@ class TestMoments:
         X = np.where(rng.uniform(size=(60, 4)) < 0.5, 0.0, rng.normal(size=(60, 4)))
         y, columns = rng.normal(size=60), columns_of(X)
         held = sp.csr_array(X) if kind == "csr" else X.astype(np.float32)
-        found = moments_over(columns, ArraySource(held, y).blocks(13), 60, 1)
+        found = ArraySource(held, y).reduce(MomentsOf(columns), 13, n_threads=1)
         is_close(
-            found, moments_over(columns, ArraySource(X, y).blocks(60), 60, 1), 1e-6 if kind == "float32" else 1e-12
+            found, ArraySource(X, y).reduce(MomentsOf(columns), 60, n_threads=1), 1e-6 if kind == "float32" else 1e-12
         )
 
     def test_threads_do_not_change_a_bit(self, rng):
         X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
-        one, two = (moments_over(columns_of(X), ArraySource(X, y).blocks(7), 300, n) for n in (1, 2))
+        one, two = (ArraySource(X, y).reduce(MomentsOf(columns_of(X)), 7, n_threads=n) for n in (1, 2))
         for name in FIELDS:
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
@@ -79,8 +80,7 @@ class TestMoments:
 def test_what_is_done_to_blocks_comes_in_their_order(rng):
     source = ArraySource(np.arange(50.0)[:, None], np.zeros(50))
     for n_threads in (1, 2, 5):
-        found = list(over_blocks(source.blocks(3), lambda block: block.start, n_threads))
-        assert [start for _, start in found] == [block.start for block, _ in found] == list(range(0, 50, 3))
+        assert source.reduce(lambda block: [block.start], 3, n_threads=n_threads) == list(range(0, 50, 3))
 
 
 class TestFactor:
@@ -92,7 +92,7 @@ class TestFactor:
         X, y = rng.normal(size=(400, 2)), rng.normal(size=(400, 2))
         weights, penalties = rng.uniform(0.3, 3, size=400) if weighted else None, np.full(12, 1e-7)
         columns = columns_of(X, 12, always=Functions(lambda X: X[:, 0]).resolve(X), gamma=gamma)
-        found = triangularise(columns, ArraySource(X, y, weights), penalties, n_threads=1)
+        found = triangularise(Stream.of_arrays(ArraySource(X, y, weights), columns), penalties)
         root = np.ones(400) if weights is None else np.sqrt(weights)
         lifted = np.zeros((len(columns), 12))
         lifted[columns.n_fixed :] = np.diag(np.sqrt(penalties))
@@ -113,7 +113,7 @@ class TestFactor:
         weights[101] = 1e8
         atoms = KernelAtoms(RBF(gamma=3.0), centers=X[[51, 52, 101, 120]]).resolve(X)
         columns = ModelColumns(atoms, np.arange(4), None, True)
-        found = triangularise(columns, ArraySource(X, y, weights), np.zeros(4), n_threads=1)
+        found = triangularise(Stream.of_arrays(ArraySource(X, y, weights), columns), np.zeros(4))
         D = columns.values(X) * np.sqrt(weights)
         V = np.linalg.solve(found.R.T, D)
         np.testing.assert_allclose(V @ V.T, np.eye(5), atol=1e-9)
@@ -123,9 +123,11 @@ class TestFactor:
         X, y = rng.normal(size=(90, 2)), rng.normal(size=90)
         columns, penalties = columns_of(X), np.full(8, 0.1)
         order = np.array([5, 2, 7, 0, 1, 3, 6, 4])
-        found = triangularise(columns, ArraySource(X, y), penalties, n_threads=1).reordered(np.append(0, 1 + order))
+        found = triangularise(Stream.of_arrays(ArraySource(X, y), columns), penalties).reordered(
+            np.append(0, 1 + order)
+        )
         other = ModelColumns(columns.dictionary, order, None, True)
-        again = triangularise(other, ArraySource(X, y), penalties, n_threads=1)
+        again = triangularise(Stream.of_arrays(ArraySource(X, y), other), penalties)
         np.testing.assert_allclose(found.R, again.R, atol=1e-10)
         np.testing.assert_allclose(found.b, again.b, atol=1e-10)
 
@@ -133,5 +135,5 @@ class TestFactor:
         X = rng.normal(size=(90, 2))
         atoms = KernelAtoms(RBF(gamma=0.5), centers=X[[3, 4, 3]]).resolve(X)
         columns = ModelColumns(atoms, np.arange(3), None, False)
-        found = triangularise(columns, ArraySource(X, rng.normal(size=90)), np.zeros(3), n_threads=1)
+        found = triangularise(Stream.of_arrays(ArraySource(X, rng.normal(size=90)), columns), np.zeros(3))
         assert found is None or found.new_parts.min() < 1e-13

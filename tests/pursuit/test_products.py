@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelpursuit.pursuit import inner_products, product, products, subtract_products, threads
+from kernelpursuit._native import threads
+from kernelpursuit.pursuit import inner_products, product, products, subtract_products
 
 THREADS = [None, 1, 2, 3, 7]
 

@@ -50,7 +50,7 @@ class Written:
 
     def blocks(self, size):
         for block in self.source.blocks(size):
-            V = self.V[:, block.start : block.stop].copy()
+            V = self.V[:, block.numbers].copy()
             yield Sizes.of(block, V, self.b, self.n_fixed)
 
     def errors(self, k):

@@ -8,7 +8,7 @@ from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.callbacks import Callback
 from kernelpursuit.dictionary import Always, KernelAtoms, LinearTrend
 from kernelpursuit.kernels import Matern32
-from kernelpursuit.pursuit import LoopSpec, TrainingRows, by_moments, problem, run_pursuit, streamed
+from kernelpursuit.pursuit import LoopSpec, TrainingRows, by_moments, problem, run_pursuit, stream, streamed
 from kernelpursuit.rows import source
 from kernelpursuit.stopping import as_rule
 
@@ -24,7 +24,7 @@ def _small_blocks(monkeypatch):
     """Blocks of few rows, and a stream whatever the number of rows."""
     monkeypatch.setattr(source, "LEAST_ROWS", 64)
     monkeypatch.setattr(source, "MOST_ROWS", 100)
-    monkeypatch.setattr(streamed, "ROWS_A_COLUMN", 1)
+    monkeypatch.setattr(stream, "ROWS_A_COLUMN", 1)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kernelpursuit.rows import ArraySource, block_size, slices
+from kernelpursuit.rows import ArraySource, RowBlock, block_size, slices
 
 
 def holders(X, folder):
@@ -36,7 +36,7 @@ class TestArraySource:
             for _ in range(2):
                 blocks = list(source.blocks(size))
                 assert [block.start for block in blocks] == list(range(0, 23, size)), name
-                assert blocks[-1].stop == source.n_rows == 23
+                assert blocks[-1].numbers[-1] + 1 == source.n_rows == 23
                 np.testing.assert_allclose(np.vstack([dense(b.X) for b in blocks]), X, rtol=1e-6)
                 np.testing.assert_array_equal(np.vstack([b.y for b in blocks]), y)
                 np.testing.assert_array_equal(np.concatenate([b.weights for b in blocks]), w)
@@ -62,6 +62,34 @@ class TestArraySource:
             ArraySource(np.zeros((5, 2)), np.zeros(5), np.ones(6))
 
 
+class TestReduce:
+    def test_adds_up_what_is_made_of_blocks_in_their_order(self):
+        source = ArraySource(np.arange(50.0)[:, None], np.zeros(50))
+        for n_threads in (1, 2, 5):
+            assert source.reduce(lambda block: [block.start], 3, n_threads=n_threads) == list(range(0, 50, 3))
+
+    def test_goes_on_where_another_pass_was(self):
+        source, told = ArraySource(np.arange(50.0)[:, None], np.zeros(50)), []
+        whole = source.reduce(lambda block: [block.start], 3, told=lambda *state: told.append(state))
+        assert told[0] == (24, list(range(0, 24, 3)))
+        assert len(told) == 3
+        assert source.reduce(lambda block: [block.start], 3, before=told[0]) == whole
+
+    def test_blocks_may_be_changed_and_rows_left_out(self):
+        source = ArraySource(np.arange(9.0)[:, None], np.zeros(9)).map(without_the_first_four)
+        assert source.reduce(lambda block: block.numbers.tolist(), 2) == [4, 5, 6, 7, 8]
+        assert source.n_rows == 9
+
+    def test_no_rows_are_refused(self):
+        with pytest.raises(ValueError, match="the source has no rows; give at least one"):
+            ArraySource(np.empty((0, 1)), np.empty(0)).reduce(len, 2)
+
+
+def without_the_first_four(block):
+    kept = np.flatnonzero(block.numbers >= 4)
+    return RowBlock(block.start, block.X[kept], block.y[kept], kept=block.numbers[kept])
+
+
 def test_slices_and_sizes_of_blocks():
     assert list(slices(5, 2)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
     assert list(slices(0, 2)) == []
@@ -71,8 +99,7 @@ def test_slices_and_sizes_of_blocks():
 MAPPED = """
 import sys
 import numpy as np
-from kernelpursuit.pursuit.moments import Moments, ModelColumns
-from kernelpursuit.pursuit.triangular_factor import moments_over
+from kernelpursuit.pursuit.moments import MomentsOf, ModelColumns
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import RBF
 from kernelpursuit.rows import ArraySource, Distinct
@@ -85,10 +112,10 @@ y = np.arange(float(len(X)))
 atoms = KernelAtoms(RBF(gamma=0.1), centers=np.array(X[:20])).resolve(X)
 columns = ModelColumns(atoms, np.arange(20), None, True)
 source = ArraySource(X, y)
-moments_over(columns, source.blocks(1000), 2000, 1)
+ArraySource(X[:2000], y[:2000]).reduce(MomentsOf(columns), 1000)
 Distinct.of(X[:2000], y[:2000, None], None)
 before = own()
-moments = moments_over(columns, source.blocks(4096), source.n_rows, 1)
+moments = source.reduce(MomentsOf(columns), 4096)
 assert moments.n_rows == len(X)
 distinct = Distinct.of(X, y[:, None], None)
 assert len(distinct) == len(X)

@@ -1,5 +1,6 @@
 """The greedy loop and what it is made of; knows arrays and dictionaries, not scikit-learn."""
 
+from kernelpursuit._native.threads import one_blas_thread, resolve_threads
 from kernelpursuit.pursuit.api import as_fitted_loss, pursuit_path
 from kernelpursuit.pursuit.measure import Measure
 from kernelpursuit.pursuit.objective import Objective
@@ -8,7 +9,6 @@ from kernelpursuit.pursuit.problem import check_held_out, check_weights, held_ou
 from kernelpursuit.pursuit.products import inner_products, product, subtract_products
 from kernelpursuit.pursuit.run import Pursuit, run_pursuit
 from kernelpursuit.pursuit.spec import LoopSpec, TrainingRows
-from kernelpursuit.pursuit.threads import one_blas_thread, resolve_threads
 from kernelpursuit.pursuit.watch import ALL_ROWS, Ended, Watch
 
 __all__ = [

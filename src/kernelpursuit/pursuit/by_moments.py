@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernelpursuit._native.threads import resolve_threads
 from kernelpursuit.pursuit.loop import Limit
 from kernelpursuit.pursuit.path import PursuitPath, Replay
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.spec import LoopSpec
-from kernelpursuit.pursuit.streamed import Stream, ended, streamed_path
-from kernelpursuit.pursuit.threads import resolve_threads
+from kernelpursuit.pursuit.stream import Stream
+from kernelpursuit.pursuit.streamed import ended, streamed_path
 from kernelpursuit.pursuit.triangular_factor import triangularise
 from kernelpursuit.pursuit.watch import Watch
 from kernelpursuit.updates import Orthogonal
@@ -47,9 +48,9 @@ def path_by_moments(
         return None, None
     n_atoms = problem.dictionary.n_atoms
     own = np.zeros(n_atoms) if penalty is None else penalty.diagonal()
-    stream = Stream.of(problem, n_threads)
+    stream = Stream.of(problem, n_threads, watch)
     with watch.within(0.0, MOMENTS_SHARE):
-        factor = triangularise(stream.columns, stream.source, own, n_threads=n_threads, watch=watch)
+        factor = triangularise(stream, own)
     if factor is None:
         return None, None
     n_fixed = stream.columns.n_fixed
@@ -61,7 +62,7 @@ def path_by_moments(
         return None, replay
     factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
     with watch.within(MOMENTS_SHARE, 1.0):
-        path = streamed_path(problem, stream.in_order(atoms), factor, own[atoms], intervals=spec.intervals, watch=watch)
+        path = streamed_path(problem, stream.in_order(atoms), factor, own[atoms], intervals=spec.intervals)
     if path is None:
         return None, replay
     watch.done()

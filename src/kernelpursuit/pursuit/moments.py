@@ -11,26 +11,18 @@ Letters, as in the rest of this folder:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary
-from kernelpursuit.pursuit.products import in_parts
 from kernelpursuit.pursuit.triangular import solve_upper
 from kernelpursuit.rows import RowBlock
 
-# Blocks that are handed out to threads at a time.
-BLOCKS_AT_A_TIME = 8
 # Directions are made so many at a time, each of the atoms up to their own.
 PANEL = 64
-
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -84,6 +76,11 @@ class Moments:
             total_weight=self.total_weight + other.total_weight,
             n_rows=self.n_rows + other.n_rows,
         )
+
+    @property
+    def target_norm(self) -> float:
+        """The root of the sum of all squared targets."""
+        return float(np.sqrt(self.target_squares.sum()))
 
     def factor(self, penalty: np.ndarray) -> np.ndarray | None:
         """R with `R'R = G + L`, for a penalty matrix L; None where a column is dependent on those before it."""
@@ -145,14 +142,12 @@ def directions(inverse: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return out
 
 
-def over_blocks(
-    blocks: Iterable[RowBlock], work: Callable[[RowBlock], Found], n_threads: int | None
-) -> Iterator[tuple[RowBlock, Found]]:
-    """Yield every block with what `work` returns of it, in the order of the blocks; threads take blocks in turn."""
-    blocks = iter(blocks)
-    while batch := list(islice(blocks, BLOCKS_AT_A_TIME)):
-        yield from zip(batch, in_parts(len(batch), len(batch), n_threads, _on_block_of(batch, work)))
+@dataclass(frozen=True)
+class MomentsOf:
+    """The moments of columns on a block of rows, for a pass over a source."""
 
+    columns: ModelColumns
 
-def _on_block_of(batch: list[RowBlock], work: Callable[[RowBlock], Found]) -> Callable[[slice], Found]:
-    return lambda part: work(batch[part.start])
+    def __call__(self, block: RowBlock) -> Moments:
+        """The moments of these rows."""
+        return Moments.of_block(self.columns.values(block.X), block.y.T, block.weights)

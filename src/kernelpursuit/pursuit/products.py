@@ -7,54 +7,16 @@ alone, and results are put together in their order: so any number of threads giv
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 
-from kernelpursuit._native.backend import resolve_threads
-from kernelpursuit.pursuit.threads import limit_this_thread
+from kernelpursuit._native.threads import in_parts
 
 # A part is worth handing out with this many multiplications; and there are no more parts than this.
 WORTH_A_PART, MOST_PARTS = 2**25, 8
 # Columns of a product that are written while they are near.
 NEAR = 256
-
-Found = TypeVar("Found")
-
-
-def in_parts(n_columns: int, n_parts: int, n_threads: int | None, work: Callable[[slice], Found]) -> list[Found]:
-    """What `work` returns for about equal parts of the columns, in order; `n_threads` as for the native core."""
-    ends = np.linspace(0, n_columns, n_parts + 1).astype(int)
-    parts = [slice(int(start), int(end)) for start, end in pairwise(ends)]
-    n_threads, warnings = min(resolve_threads(n_threads), n_parts), np.geterr()
-    found: dict[int, Found] = {}
-    raised: list[BaseException] = []
-
-    def every_nth(first: int) -> None:
-        try:
-            with np.errstate(**warnings):
-                for number in range(first, n_parts, n_threads):
-                    found[number] = work(parts[number])
-        except BaseException as error:  # raised below, in the thread of the caller
-            raised.append(error)
-
-    def in_a_thread(first: int) -> None:
-        limit_this_thread()
-        every_nth(first)
-
-    # A pool would refuse work once the main thread has ended.
-    others = [threading.Thread(target=in_a_thread, args=(first,)) for first in range(1, n_threads)]
-    for thread in others:
-        thread.start()
-    every_nth(0)
-    for thread in others:
-        thread.join()
-    if raised:
-        raise raised[0]
-    return [found[number] for number in range(n_parts)]
 
 
 def inner_products(A: np.ndarray, B: np.ndarray, n_threads: int | None) -> np.ndarray:

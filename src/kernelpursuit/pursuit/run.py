@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelpursuit import _native
+from kernelpursuit._native.threads import one_blas_thread, resolve_threads
 from kernelpursuit._types import ValidationSet
 from kernelpursuit._validate import check_flag, check_number
 from kernelpursuit.callbacks import CallbackLike
@@ -29,7 +30,6 @@ from kernelpursuit.pursuit.refit import refitted
 from kernelpursuit.pursuit.selection import Selector
 from kernelpursuit.pursuit.spec import LoopSpec, TrainingRows
 from kernelpursuit.pursuit.system import check_loss, check_system, require_known, start_fit
-from kernelpursuit.pursuit.threads import one_blas_thread, resolve_threads
 from kernelpursuit.pursuit.watch import STEPS, Watch
 from kernelpursuit.stopping import StoppingRule, count_atoms
 from kernelpursuit.updates import MinRes

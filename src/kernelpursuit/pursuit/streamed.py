@@ -14,7 +14,7 @@ import numpy as np
 from kernelpursuit.pursuit.basis import DEPENDENT
 from kernelpursuit.pursuit.loop import why_end
 from kernelpursuit.pursuit.models import Factor, Factored
-from kernelpursuit.pursuit.moments import ModelColumns, over_blocks
+from kernelpursuit.pursuit.moments import ModelColumns
 from kernelpursuit.pursuit.path import PursuitPath
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.reducers import (
@@ -27,57 +27,54 @@ from kernelpursuit.pursuit.reducers import (
     ValidationError,
     calibration_rows,
 )
+from kernelpursuit.pursuit.stream import Stream
 from kernelpursuit.pursuit.triangular_factor import TriangularFactor
 from kernelpursuit.pursuit.watch import Watch
-from kernelpursuit.rows import ArraySource, RowBlock, RowSource, block_size
+from kernelpursuit.rows import ArraySource, RowBlock, block_size
 from kernelpursuit.stopping import StoppingRule
 
 # What is made of a block in the second pass takes some times as much as its directions: so blocks are smaller.
 BLOCK_BYTES = 8 * 2**20
 # Atoms of which less is new are left to the loop over all rows, which may find them dependent.
 BARELY_NEW = 10 * DEPENDENT
-# The basis of fewer rows for each column than this is small, and the loop over it exact.
-ROWS_A_COLUMN = 16
+# Residuals of so many targets take no more than directions do; of more, blocks have fewer rows.
+TARGETS_A_BLOCK = 2
 
 
 @dataclass(frozen=True)
-class Stream:
-    """A problem as blocks of rows, and the columns of its models."""
+class Criteria:
+    """Reducers that see the same rows."""
 
-    source: RowSource
-    columns: ModelColumns
-    n_threads: int | None
+    reducers: tuple[Reducer, ...]
 
-    @classmethod
-    def of(cls, problem: Problem, n_threads: int | None) -> Stream:
-        """The training rows of a problem, and all of its atoms."""
-        source = ArraySource(problem.X, problem.targets.T, problem.weights, problem.counts)
-        atoms = np.arange(problem.dictionary.n_atoms)
-        return cls(source, ModelColumns(problem.dictionary, atoms, problem.always, problem.intercept), n_threads)
+    def __add__(self, other: Criteria) -> Criteria:
+        """The reducers of both sets of rows."""
+        return Criteria(tuple(one + two for one, two in zip(self.reducers, other.reducers)))
 
-    def in_order(self, atoms: np.ndarray) -> Stream:
-        """The same with atoms in another order."""
-        return replace(self, columns=replace(self.columns, atoms=atoms))
+    def results(self) -> dict[str, np.ndarray]:
+        """The columns of a path that they make."""
+        return {name: values for reducer in self.reducers for name, values in reducer.result().items()}
 
-    @property
-    def pays(self) -> bool:
-        """Whether blocks cost less than a basis with a row for each column."""
-        return self.source.n_rows >= ROWS_A_COLUMN * len(self.columns)
 
-    def reduce(self, factor: TriangularFactor, reducers: list[Reducer], watch: Watch | None) -> dict[str, np.ndarray]:
-        """The columns of a path that reducers make of all rows, whatever their blocks are."""
-        directions, n_fixed = self.columns.orthonormal(factor.R), self.columns.n_fixed
+@dataclass(frozen=True)
+class CriteriaOf:
+    """The criteria of a block of rows under models of every size, for a pass over a source."""
 
-        def of_block(block: RowBlock) -> list[Reducer]:
-            sizes = Sizes.of(block, directions.values(block.X), factor.b, n_fixed)
-            return [reducer.of_block(sizes) for reducer in reducers]
+    directions: ModelColumns
+    b: np.ndarray
+    reducers: tuple[Reducer, ...]
 
-        blocks = self.source.blocks(block_size(len(self.columns), BLOCK_BYTES))
-        for block, found in over_blocks(blocks, of_block, self.n_threads):
-            reducers = [reducer + one for reducer, one in zip(reducers, found)]
-            if watch is not None:
-                watch.tell(block.stop / self.source.n_rows)
-        return {name: values for reducer in reducers for name, values in reducer.result().items()}
+    def __call__(self, block: RowBlock) -> Criteria:
+        """The criteria of these rows."""
+        sizes = Sizes.of(block, self.directions.values(block.X), self.b, self.directions.n_fixed)
+        return Criteria(tuple(reducer.of_block(sizes) for reducer in self.reducers))
+
+
+def criteria_of(stream: Stream, factor: TriangularFactor, *reducers: Reducer) -> dict[str, np.ndarray]:
+    """The columns of a path that reducers make of all rows, whatever their blocks are."""
+    work = CriteriaOf(stream.columns.orthonormal(factor.R), factor.b, reducers)
+    values_a_row = len(stream.columns) * max(1, factor.b.shape[1] // TARGETS_A_BLOCK)
+    return stream.reduce(work, block_size(values_a_row, BLOCK_BYTES)).results()
 
 
 def streamed_path(
@@ -87,7 +84,6 @@ def streamed_path(
     penalties: np.ndarray,
     *,
     intervals: bool,
-    watch: Watch | None = None,
 ) -> PursuitPath | None:
     """The path on which the atoms of a stream are picked in their order; None where too little of one is new.
 
@@ -113,8 +109,8 @@ def streamed_path(
         return None
     reducers: list[Reducer] = [Residuals(), Freedom(), LeaveOneOutError()]
     if intervals:
-        reducers.append(LeaveOneOutQuantiles(calibration_rows(stream.source.n_rows, problem.calibrates)))
-    found = stream.reduce(factor, reducers, watch)
+        reducers.append(LeaveOneOutQuantiles(calibration_rows(stream.n_rows, problem.calibrates)))
+    found = criteria_of(stream, factor, *reducers)
     squares, cost = scale**2, np.square(found["residual_norm"]) + _penalised(factor, n_fixed, penalties)
     quantiles = found.get("loo_quantiles")
     if quantiles is not None:
@@ -186,5 +182,5 @@ def _validation(problem: Problem, stream: Stream, factor: TriangularFactor) -> n
     counted = np.flatnonzero(weights)
     held_out = ArraySource(X[counted], problem.scale * targets.T[counted], weights[counted])
     limits = None if problem.limits is None else problem.limits * problem.scale
-    found = replace(stream, source=held_out).reduce(factor, [ValidationError(limits)], None)
-    return found["validation"] / problem.scale**2
+    rows = Stream.of_arrays(held_out, stream.columns, stream.n_threads)
+    return criteria_of(rows, factor, ValidationError(limits))["validation"] / problem.scale**2

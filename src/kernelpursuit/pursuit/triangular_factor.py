@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import qr
 from scipy.linalg.lapack import dpocon
 
-from kernelpursuit.pursuit.moments import ModelColumns, Moments, over_blocks
+from kernelpursuit.pursuit.moments import ModelColumns, Moments, MomentsOf
+from kernelpursuit.pursuit.stream import Stream
 from kernelpursuit.pursuit.triangular import solve_upper
-from kernelpursuit.pursuit.watch import Watch
-from kernelpursuit.rows import RowBlock, RowSource, block_size
+from kernelpursuit.rows import block_size
 
 # Products of columns whose reciprocal condition number is above this say all that least squares ask for: rounding is
 # multiplied by no more than its inverse, and 1e4 eps sqrt(n_columns) is about 1e-10.
@@ -52,22 +51,13 @@ class TriangularFactor:
         return np.square(np.diagonal(self.R)) / np.einsum("ij,ij->j", self.R, self.R)
 
 
-def triangularise(
-    columns: ModelColumns,
-    source: RowSource,
-    penalties: np.ndarray,
-    *,
-    n_threads: int | None,
-    watch: Watch | None = None,
-) -> TriangularFactor | None:
+def triangularise(stream: Stream, penalties: np.ndarray) -> TriangularFactor | None:
     """Return the factor of columns over all rows; None where they are numerically dependent.
 
     Parameters
     ----------
-    columns : ModelColumns
-        What is fixed, then atoms.
-    source : RowSource
-        The rows.
+    stream : Stream
+        The rows, and the columns: what is fixed, then atoms.
     penalties : array of shape (n_atoms,)
         The diagonal of the penalty L over atoms; what is fixed has none.
 
@@ -81,11 +71,11 @@ def triangularise(
 
     Time: `n k²` multiplications a pass, or twice as many where columns are made orthonormal; mostly one pass.
     """
-    R = _factor_of_sample(columns, source, penalties)
-    size = block_size(len(columns))
+    columns = stream.columns
+    R = _factor_of_sample(stream, penalties)
     for _ in range(MAX_ROUNDS):
         whitened = columns if R is None else columns.orthonormal(R)
-        moments = moments_over(whitened, source.blocks(size), source.n_rows, n_threads=n_threads, watch=watch)
+        moments = stream.reduce(MomentsOf(whitened), block_size(len(columns)))
         penalty = penalty_of(whitened, penalties)
         U = moments.factor(penalty)
         if U is None:
@@ -93,25 +83,8 @@ def triangularise(
         R = U if R is None else np.triu(U @ R)
         if dpocon(U, np.abs(moments.gram + penalty).sum(axis=0).max())[0] > WELL_CONDITIONED:
             b = solve_upper(U, moments.products, transposed=True)
-            return TriangularFactor(R, b, float(np.sqrt(moments.target_squares.sum())), moments.total_weight)
+            return TriangularFactor(R, b, moments.target_norm, moments.total_weight)
     return None
-
-
-def moments_over(
-    columns: ModelColumns, blocks: Iterable[RowBlock], n_rows: int, n_threads: int | None, watch: Watch | None = None
-) -> Moments:
-    """The moments of columns, added up over blocks in their order."""
-
-    def of_block(block: RowBlock) -> Moments:
-        return Moments.of_block(columns.values(block.X), block.y.T, block.weights)
-
-    total: Moments | None = None
-    for block, found in over_blocks(blocks, of_block, n_threads):
-        total = found if total is None else total + found
-        if watch is not None:
-            watch.tell(block.stop / n_rows)
-    assert total is not None
-    return total
 
 
 def penalty_of(columns: ModelColumns, penalties: np.ndarray) -> np.ndarray:
@@ -122,14 +95,15 @@ def penalty_of(columns: ModelColumns, penalties: np.ndarray) -> np.ndarray:
     return (columns.inverse.T * own) @ columns.inverse
 
 
-def _factor_of_sample(columns: ModelColumns, source: RowSource, penalties: np.ndarray) -> np.ndarray | None:
+def _factor_of_sample(stream: Stream, penalties: np.ndarray) -> np.ndarray | None:
     """R of some of the rows, as if they were all; None where no columns need it, or rows are few."""
+    columns = stream.columns
     n_sample = ROWS_A_COLUMN * len(columns)
-    if source.n_rows < 2 * n_sample:
+    if stream.in_memory.n_rows < 2 * n_sample:
         return None
-    sample = source.take(np.linspace(0, source.n_rows - 1, n_sample).astype(np.intp))
+    sample = stream.sample(n_sample)
     moments = Moments.of_block(columns.values(sample.X), sample.y.T, sample.weights)
-    gram = moments.gram * (source.n_rows / n_sample) + penalty_of(columns, penalties)
+    gram = moments.gram * (stream.n_rows / n_sample) + penalty_of(columns, penalties)
     gram[np.diag_indices_from(gram)] *= 1.0 + UNSEEN
     # An atom that no row of the sample is near, and that has no penalty, is left as it is.
     gram[np.diag_indices_from(gram)] += np.where(np.diagonal(gram) > 0, 0.0, 1.0)

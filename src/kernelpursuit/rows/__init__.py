@@ -6,13 +6,14 @@ distinct    which rows differ, in a few bytes for each
 """
 
 from kernelpursuit.rows.distinct import FEWEST_ROWS, Distinct, distinct_numbers
-from kernelpursuit.rows.source import ArraySource, RowBlock, RowSource, block_size, dense, slices
+from kernelpursuit.rows.source import ArraySource, MappedSource, RowBlock, RowSource, block_size, dense, slices
 from kernelpursuit.rows.statistics import Statistics
 
 __all__ = [
     "FEWEST_ROWS",
     "ArraySource",
     "Distinct",
+    "MappedSource",
     "RowBlock",
     "RowSource",
     "Statistics",

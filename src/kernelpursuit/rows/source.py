@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
+from kernelpursuit._native.threads import in_parts
 from kernelpursuit._types import Matrix
 
 # What is made of a block takes about so many bytes: small enough to stay near, large enough for matrix products.
 BLOCK_BYTES = 16 * 2**20
 # A block has no fewer rows than this, nor more than that.
 LEAST_ROWS, MOST_ROWS = 256, 2**16
+# Blocks that are handed out to threads at a time.
+BLOCKS_AT_A_TIME = 8
+
+
+class Added(Protocol):
+    """What adds up over blocks."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """The same of the rows of both."""
+
+
+Sum = TypeVar("Sum", bound=Added)
 
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some consecutive rows.
+    """Some rows that follow each other.
 
     start    number of the first of them
     X        their features, of shape (n_rows, n_features), dense or CSR
     y        their targets, of shape (n_rows, n_targets)
     weights  their sample weights; None for ones
     counts   how often each was seen, where its weight says something else; else None
+    kept     their numbers, where some between them were left out; None where they are consecutive
     """
 
     start: int
@@ -34,15 +50,16 @@ class RowBlock:
     y: np.ndarray
     weights: np.ndarray | None = None
     counts: np.ndarray | None = None
+    kept: np.ndarray | None = None
 
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.y)
 
     @property
-    def stop(self) -> int:
-        """Number of the row after the last."""
-        return self.start + len(self)
+    def numbers(self) -> np.ndarray:
+        """The numbers of the rows, ascending."""
+        return np.arange(self.start, self.start + len(self)) if self.kept is None else self.kept
 
     @property
     def sample_weights(self) -> np.ndarray:
@@ -61,18 +78,103 @@ class RowSource(ABC):
     A source holds no state of a pass, so that several may go on at once, and can be pickled.
     """
 
-    #: Numbers of rows, features and targets.
-    n_rows: int
+    #: Number of rows; None where only a pass over them tells.
+    n_rows: int | None
+    #: Numbers of features and targets.
     n_features: int
     n_targets: int
+    #: Names of the features, where they have some.
+    feature_names: Sequence[str] | None = None
 
     @abstractmethod
-    def blocks(self, size: int) -> Iterator[RowBlock]:
-        """Yield all rows in blocks of at most this size; the blocks are not to be written to."""
+    def blocks(self, size: int, start: int = 0) -> Iterator[RowBlock]:
+        """Yield all rows from number `start` on in blocks of this size, the last of which may be smaller.
 
-    @abstractmethod
-    def take(self, rows: np.ndarray) -> RowBlock:
-        """The rows of these numbers, in this order, copied; `start` of the block means nothing."""
+        The blocks are not to be written to.
+        """
+
+    def reduce(
+        self,
+        work: Callable[[RowBlock], Sum | None],
+        size: int,
+        *,
+        n_threads: int | None = 1,
+        told: Callable[[int, Sum], None] | None = None,
+        before: tuple[int, Sum] | None = None,
+    ) -> Sum:
+        """The sum over blocks of what `work` makes of each, added up in their order.
+
+        Parameters
+        ----------
+        work : callable
+            It may run anywhere, in any order, and on several blocks at once; a source of rows that lie elsewhere
+            pickles it. None says nothing.
+        size : int
+            Rows of a block.
+        n_threads : int, optional
+            Threads that take blocks in turn.
+        told : callable, optional
+            Told, after some blocks, how many rows are done and what their sum is.
+        before : tuple, optional
+            What `told` was told of an earlier pass, to go on from there.
+        """
+        done, total = (0, None) if before is None else before
+        blocks = self.blocks(size, done)
+        while batch := list(islice(blocks, BLOCKS_AT_A_TIME)):
+            for found in in_parts(len(batch), len(batch), n_threads, _on_one_of(batch, work)):
+                total = total if found is None else found if total is None else total + found
+            done += size * len(batch)
+            if told is not None and total is not None:
+                told(done, total)
+        if total is None:
+            raise ValueError("the source has no rows; give at least one.")
+        return total
+
+    def map(self, change: Callable[[RowBlock], RowBlock]) -> RowSource:
+        """The same rows with something changed in every block, when it is looked at."""
+        return MappedSource(self, change)
+
+
+def _on_one_of(batch: Sequence[RowBlock], work: Callable[[RowBlock], Sum | None]) -> Callable[[slice], Sum | None]:
+    return lambda part: work(batch[part.start])
+
+
+class MappedSource(RowSource):
+    """A source whose blocks are changed as they come; `change` may leave out rows, but not move them."""
+
+    def __init__(self, source: RowSource, change: Callable[[RowBlock], RowBlock]):
+        self._source, self._change = source, change
+        self.n_rows, self.n_features = source.n_rows, source.n_features
+        self.n_targets, self.feature_names = source.n_targets, source.feature_names
+
+    def blocks(self, size: int, start: int = 0) -> Iterator[RowBlock]:
+        """The blocks of the source, changed."""
+        return map(self._change, self._source.blocks(size, start))
+
+    def reduce(
+        self,
+        work: Callable[[RowBlock], Sum | None],
+        size: int,
+        *,
+        n_threads: int | None = 1,
+        told: Callable[[int, Sum], None] | None = None,
+        before: tuple[int, Sum] | None = None,
+    ) -> Sum:
+        """The sum where the rows are; blocks are changed there too."""
+        return self._source.reduce(Chained(self._change, work), size, n_threads=n_threads, told=told, before=before)
+
+
+@dataclass(frozen=True)
+class Chained(Generic[Sum]):
+    """One function of a block after the other; nothing comes of a block of which no row is left."""
+
+    change: Callable[[RowBlock], RowBlock]
+    work: Callable[[RowBlock], Sum | None]
+
+    def __call__(self, block: RowBlock) -> Sum | None:
+        """What the work makes of the changed block."""
+        changed = self.change(block)
+        return self.work(changed) if len(changed) else None
 
 
 class ArraySource(RowSource):
@@ -93,6 +195,8 @@ class ArraySource(RowSource):
     [2, 2, 1]
     """
 
+    n_rows: int
+
     def __init__(self, X: Matrix, y: ArrayLike, weights: np.ndarray | None = None, counts: np.ndarray | None = None):
         self._X = sp.csr_array(X) if sp.issparse(X) and X.format != "csr" else X
         y = np.asarray(y)
@@ -104,13 +208,13 @@ class ArraySource(RowSource):
             if given is not None and len(given) != self.n_rows:
                 raise ValueError(f"{name} has {len(given)} rows, but X has {self.n_rows}; give one for each row.")
 
-    def blocks(self, size: int) -> Iterator[RowBlock]:
+    def blocks(self, size: int, start: int = 0) -> Iterator[RowBlock]:
         """Slices of the arrays, which are views but for a CSR matrix."""
-        for part in slices(self.n_rows, size):
-            yield self._at(part, part.start)
+        for first in range(start, self._X.shape[0], size):
+            yield self._at(slice(first, first + size), first)
 
     def take(self, rows: np.ndarray) -> RowBlock:
-        """Gather rows by their numbers."""
+        """Gather rows by their numbers, in this order; `start` of the block means nothing."""
         return self._at(np.asarray(rows), 0)
 
     def _at(self, which: slice | np.ndarray, start: int) -> RowBlock:

@@ -61,10 +61,10 @@ class LeaveOneOutQuantiles(Reducer):
     def of_block(self, sizes: Sizes) -> LeaveOneOutQuantiles:
         """The errors of the calibration rows among these."""
         block = sizes.block
-        first, last = np.searchsorted(self.rows, [block.start, block.stop])
-        places = self.rows[first:last] - block.start
+        places = np.flatnonzero(np.isin(block.numbers, self.rows))
         if not len(places):
             return LeaveOneOutQuantiles(self.rows)
+        first = block.numbers[places[0]]
         weights = block.sample_weights[places]
         errors = np.abs(sizes.loo_error[:, :, places]) / np.sqrt(weights)
         return LeaveOneOutQuantiles(self.rows, ((int(first), errors, weights),))

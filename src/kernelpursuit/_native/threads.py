@@ -1,17 +1,20 @@
-"""Threads: how many the native core has, and one for the BLAS while both take turns (thread oversubscription)."""
+"""Threads: how many the native core has, one for the BLAS while both take turns (oversubscription), work in parts."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
-from kernelpursuit import _native
+from kernelpursuit._native import backend
+
+Found = TypeVar("Found")
 
 _lock = threading.Lock()
 _n_inside = 0
@@ -73,9 +76,41 @@ def _let_go(controller: ThreadpoolController) -> None:
 
 def resolve_threads(n_jobs: int | None) -> int:
     """Number of threads for `n_jobs`: None and -1 mean all there are, -2 all but one, and so on."""
-    available = _native.max_threads()
+    available = backend.max_threads()
     if n_jobs is None:
         return available
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs={n_jobs!r} is not usable; give a number of threads, or -1 for all.")
     return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+
+
+def in_parts(n_columns: int, n_parts: int, n_threads: int | None, work: Callable[[slice], Found]) -> list[Found]:
+    """What `work` returns for about equal parts of the columns, in order; `n_threads` as for the native core."""
+    ends = np.linspace(0, n_columns, n_parts + 1).astype(int)
+    parts = [slice(int(start), int(end)) for start, end in pairwise(ends)]
+    n_threads, warnings = min(backend.resolve_threads(n_threads), n_parts), np.geterr()
+    found: dict[int, Found] = {}
+    raised: list[BaseException] = []
+
+    def every_nth(first: int) -> None:
+        try:
+            with np.errstate(**warnings):
+                for number in range(first, n_parts, n_threads):
+                    found[number] = work(parts[number])
+        except BaseException as error:  # raised below, in the thread of the caller
+            raised.append(error)
+
+    def in_a_thread(first: int) -> None:
+        limit_this_thread()
+        every_nth(first)
+
+    # A pool would refuse work once the main thread has ended.
+    others = [threading.Thread(target=in_a_thread, args=(first,)) for first in range(1, n_threads)]
+    for thread in others:
+        thread.start()
+    every_nth(0)
+    for thread in others:
+        thread.join()
+    if raised:
+        raise raised[0]
+    return [found[number] for number in range(n_parts)]
