@@ -7,3 +7,7 @@ class ConstantModelWarning(UserWarning):
 
 class GrossErrorWarning(UserWarning):
     """A value so far from all others of its column that it is taken for an error, such as 1e6 or -999 among ones."""
+
+
+class SampledWarning(UserWarning):
+    """A fit is of a sample of the rows of a source, since its loss or loop needs rows in memory."""

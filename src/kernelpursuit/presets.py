@@ -38,6 +38,7 @@ AS_PRINTED: dict[str, Any] = {
     "fit_intercept": False,
     "candidates": "all",
     "stop": "max",
+    "sample_rows": None,
 }
 # What the papers do for classes: least squares on -1 and +1; each class against the rest, with atoms of its own.
 FOR_CLASSES: dict[str, Any] = {"loss": "squared", "multi_class": "ovr"}

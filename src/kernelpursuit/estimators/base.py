@@ -52,6 +52,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         outside: str = "auto",
         fit_intercept: bool = True,
         truncate: Any = None,
+        sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -74,6 +75,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         self.outside = outside
         self.fit_intercept = fit_intercept
         self.truncate = truncate
+        self.sample_rows = sample_rows
         self.memory_budget = memory_budget
         self.warm_start = warm_start
         self.random_state = random_state

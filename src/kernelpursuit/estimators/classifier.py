@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +18,7 @@ from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, one_sentence
 from kernelpursuit.estimators.class_predictions import ClassPredictions
 from kernelpursuit.estimators.fitting import TrainingData
+from kernelpursuit.estimators.from_source import labels_from
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of, seen_classes
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
 from kernelpursuit.estimators.parameters import check_parameters
@@ -24,6 +27,7 @@ from kernelpursuit.losses import Logistic
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.one_vs_rest import refuse_validation_rows
 from kernelpursuit.pursuit import Watch
+from kernelpursuit.rows import RowSource
 
 
 class _Log(Logistic):
@@ -76,7 +80,7 @@ class KernelPursuitClassifier(ClassPredictions):
     fit_intercept : bool, default=True
         Whether to fit a constant. With `loss="doom2"` there is none in any case: that loss falls forever, and a
         constant would run away to the larger class.
-    memory_budget, warm_start, random_state, n_jobs, verbose
+    sample_rows, memory_budget, warm_start, random_state, n_jobs, verbose
         As for `KernelPursuitRegressor`.
 
     Attributes
@@ -154,6 +158,7 @@ class KernelPursuitClassifier(ClassPredictions):
         multi_class: str = "shared",
         class_weight: Any = None,
         fit_intercept: bool = True,
+        sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -176,6 +181,7 @@ class KernelPursuitClassifier(ClassPredictions):
             trend=trend,
             outside=outside,
             fit_intercept=fit_intercept,
+            sample_rows=sample_rows,
             memory_budget=memory_budget,
             warm_start=warm_start,
             random_state=random_state,
@@ -185,7 +191,7 @@ class KernelPursuitClassifier(ClassPredictions):
         self.multi_class = multi_class
         self.class_weight = class_weight
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None, *, callback: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -212,10 +218,18 @@ class KernelPursuitClassifier(ClassPredictions):
         return self._take_over(fitted)
 
     def _fit_labels(self, X: Matrix, y: Any, sample_weight: Any, callback: Any) -> None:
-        if y is None:
+        if y is None and not isinstance(X, RowSource):
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
         check_parameters(self, _Log() if self._is_log else class_loss(self.loss, 2), classes=True)
+        rule = chosen_rule(self.stop)
+        if isinstance(X, RowSource):
+            if own_atoms:
+                raise ValueError("multi_class='ovr' needs rows in memory; use multi_class='shared'.")
+            with closing(Watch(callback, self.verbose)) as watch:
+                data, self._class_weights, self.classes_ = labels_from(self, X, watch)
+                self._fit(replace(data, held_out=self._validation_rows(rule)), watch)
+            return
         with one_sentence("X", X):
             X = validate_data(self, X, **ROWS)
         check_range(X)
@@ -227,7 +241,6 @@ class KernelPursuitClassifier(ClassPredictions):
         loss = class_loss(self.loss, len(self.classes_))
         if is_ovr and not self._is_log and loss.kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
-        rule = chosen_rule(self.stop)
         if is_ovr:
             refuse_validation_rows(rule)
         data = TrainingData(

@@ -12,6 +12,7 @@ from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.checks import check_seed, digest, is_plain, same_settings
 from kernelpursuit.estimators.final_loss import validate_classes
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
+from kernelpursuit.estimators.sampled import Whole, all_rows_of, sampled
 from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
 from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, ValidationScores, observe
@@ -33,6 +34,7 @@ from kernelpursuit.pursuit import (
     run_pursuit,
 )
 from kernelpursuit.pursuit.watch import ASKED
+from kernelpursuit.rows import RowBlock
 from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, Max, as_rule
 
 # Of the time that classes take on all rows, that up to the end of the loop under the squared loss, and of validation.
@@ -52,6 +54,8 @@ class TrainingData:
     names     of the features, or None
     numbers   that the caller has for the rows; None where these are 0, 1, ...
     scales    of the features, where they were learned for several models at once
+    whole     all rows, where these are a sample of them; else None
+    seed      of all that is drawn, where the sample was drawn with it; else None
     """
 
     X: Matrix
@@ -64,6 +68,8 @@ class TrainingData:
     names: np.ndarray | None = None
     numbers: np.ndarray | None = None
     scales: np.ndarray | None = None
+    whole: Whole | None = None
+    seed: int | None = None
 
     @property
     def has_codes(self) -> bool:
@@ -102,7 +108,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     """Fit the model that an estimator's parameters describe; `last` is the state of an earlier fit, or None."""
     given = fitted_with(estimator, data)
     asked_for = {"max_atoms": estimator.max_atoms, "all": not is_word(estimator.stop, "auto")}
-    seed, before, replay = check_seed(estimator.random_state), None, None
+    seed, before, replay = check_seed(estimator.random_state) if data.seed is None else data.seed, None, None
     if estimator.warm_start and last is not None and last.model is not None and same_settings(last.given, given):
         seed = last.seed
         # Atoms that were learned are as many as were asked for, and widths were tried with as many; other atoms are
@@ -115,6 +121,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     spec = make_spec(estimator, data, seed)
     if spec.final_loss is not None:
         data, replay = _under_the_square(data, spec.final_loss), None
+    data = sampled(data, spec, estimator.sample_rows, seed)
     seen = observed(spec, data)
     resolved = resolve(spec, seen, watch, before)
     if watch.current != ALL_ROWS:
@@ -135,6 +142,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
         seen.counts,
         calibrates=None if learned is None else learned.is_validation,
         validation=data.held_out,
+        all_rows=all_rows_of(data, seen, spec),
     )
     numbers = [learned.rows] if learned is not None and learned.atoms is not None else []
     numbers += [given_numbers for given_numbers in (seen.rows, data.numbers) if given_numbers is not None]
@@ -146,7 +154,8 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
     if spec.learns_classes and not was_asked_to_end:
         with watch.within(SQUARE_SHARE, VALIDATED_SHARE):
-            validated = validate_classes(model, rows, spec, resolved=resolved, watch=watch)
+            in_memory = replace(rows, all_rows=None)
+            validated = validate_classes(model, in_memory, spec, resolved=resolved, watch=watch)
         final = validated.resolved
         if final is not None and validated.rows is not None:
             with watch.within(VALIDATED_SHARE, 1.0):
@@ -179,7 +188,15 @@ def _under_the_square(data: TrainingData, loss: Loss) -> TrainingData:
     if loss.kind != "classes":
         return data
     held_out = None if data.held_out is None else (data.held_out[0], 2 * data.held_out[1] - 1, data.held_out[2])
-    return replace(data, y=2 * data.y - 1, held_out=held_out)
+    whole = data.whole
+    if whole is not None:
+        whole = replace(whole, source=whole.source.map(coded_by_signs))
+    return replace(data, y=2 * data.y - 1, held_out=held_out, whole=whole)
+
+
+def coded_by_signs(block: RowBlock) -> RowBlock:
+    """A block with codes of -1 and +1 for those of 0 and 1."""
+    return replace(block, y=2 * block.y - 1)
 
 
 def _model_of(
@@ -271,7 +288,8 @@ def _with_data(
         return model
     # Weights as the loop took them, in whatever units that is.
     given = np.ones(len(y)) if weights is None else weights[fitted]
-    given = given * (model.path.total_weight / given.sum())
+    n_all = len(y) if data.whole is None else data.whole.n_rows
+    given = given * (model.path.total_weight / n_all / given.mean())
     each = np.ones(len(y)) if seen.each is None else seen.each[fitted]
     is_validation = None if learned.is_validation is None else learned.is_validation[fitted]
     rows, n_unseen = choose_rows(len(y), is_validation)

@@ -42,6 +42,8 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
     check_candidates(estimator.candidates)
     truncate = getattr(estimator, "truncate", None)
     check_truncate(truncate)
+    if not (estimator.sample_rows is None or is_word(estimator.sample_rows, "auto")):
+        check_number("sample_rows", estimator.sample_rows, low=1, integer=True, others="'auto', or None for all")
     resolve_budget(estimator.memory_budget)
     resolve_threads(estimator.n_jobs)
     check_verbose(estimator.verbose)

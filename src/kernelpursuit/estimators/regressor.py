@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +16,13 @@ from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import check_coverage, check_rows_and_targets
 from kernelpursuit.estimators.fitting import TrainingData
+from kernelpursuit.estimators.from_source import numbers_from
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.losses import as_loss
 from kernelpursuit.model import FittedModel
-from kernelpursuit.pursuit import check_weights
+from kernelpursuit.pursuit import Watch, check_weights
+from kernelpursuit.rows import RowSource
 
 
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
@@ -102,9 +106,14 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     truncate : float, "auto" or None, default=None
         Largest absolute prediction, beyond which predictions are cut off; "auto" is the largest absolute target of
         the training rows (Xu's truncation at M).
+    sample_rows : int, "auto" or None, default="auto"
+        Rows, drawn with `random_state`, on which scales are learned and atoms picked; coefficients, leave-one-out
+        errors and the stopping rule are those of all rows, in passes over blocks. "auto" takes up to 200,000 rows where
+        scales are learned, and with a given width 10,000 of more than 50,000. None picks atoms on all rows, as do
+        losses and loops that need all of them in memory.
     memory_budget : int, optional
         Bytes that the fit may take for dictionary values; a quarter of free memory by default. It changes the time
-        a fit takes, never its result.
+        a fit takes, never its result; but of a source of rows, an eighth of it is for the sample.
     warm_start : bool, default=False
         Whether `fit` goes on from the path of the last fit where only `max_atoms` or `stop` have changed since. It
         saves time and never changes the result: where anything else changed, `fit` starts from scratch.
@@ -191,7 +200,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     model_: FittedModel
     _y_ndim: int
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None, *, callback: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None, *, callback: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -221,6 +230,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
         if loss.kind != "real":
             raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
         check_parameters(self, loss, classes=False)
+        if isinstance(X, RowSource):
+            self._y_ndim = 1 if X.n_targets == 1 else 2
+            with closing(Watch(callback, self.verbose)) as watch:
+                data = numbers_from(self, X, loss, watch)
+                self._fit(replace(data, held_out=self._validation_rows(chosen_rule(self.stop))), watch)
+            return
         X, y = check_rows_and_targets(self, X, y)
         weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
         self._y_ndim = y.ndim

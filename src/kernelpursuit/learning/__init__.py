@@ -35,6 +35,7 @@ from kernelpursuit.learning.final_loss import (
     square_scores,
     targets_of,
 )
+from kernelpursuit.learning.gross_errors import range_of_features, usual_targets
 from kernelpursuit.learning.learned import Learned
 from kernelpursuit.learning.observations import DistinctRows, Observations, observe
 from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
@@ -64,11 +65,13 @@ __all__ = [
     "learn_wide",
     "make_plan",
     "observe",
+    "range_of_features",
     "sample_of",
     "scores_under",
     "search_width",
     "square_scores",
     "targets_of",
+    "usual_targets",
     "with_fewer_common_rows",
     "with_unseen_rows",
 ]

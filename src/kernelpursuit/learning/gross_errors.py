@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.exceptions import GrossErrorWarning
 from kernelpursuit.learning.constants import (
     CODE_FRACTION,
@@ -143,6 +144,42 @@ def tame_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | None) 
         reach = MAX_RANGES_AWAY * (usual.max() - usual.min())
         X[:, j] = np.clip(X[:, j], usual.min() - reach, usual.max() + reach)
     return X
+
+
+def usual_targets(y: np.ndarray, extremes: np.ndarray) -> np.ndarray:
+    """Least and largest of each target that is no gross error, shape (2, n_targets), infinite where none is one.
+
+    `y` are the targets of a sample, and `extremes` the least and the largest of all, both of shape (any, n_targets).
+    Between usual values and errors the limit is half-way.
+    """
+    limits = np.tile([[-np.inf], [np.inf]], y.shape[1])
+    for j, (column, beyond) in enumerate(zip(y.T, extremes.T)):
+        values = np.concatenate([column, beyond])
+        marked = gross_errors(values)
+        usual = values[~marked]
+        below, above = values[marked & (values < usual.min())], values[marked & (values > usual.max())]
+        if len(below):
+            limits[0, j] = 0.5 * below.max() + 0.5 * usual.min()
+        if len(above):
+            limits[1, j] = 0.5 * above.min() + 0.5 * usual.max()
+    if np.isfinite(limits).any():
+        strange = np.unique(extremes[((extremes < limits[0]) | (extremes > limits[1])).any(axis=1)])
+        warnings.warn(
+            f"y holds values far from all others: {_some([f'{value:g}' for value in strange], len(strange))}; such "
+            "rows are left out of the fit; correct or drop them, or use loss='huber', which bears them.",
+            GrossErrorWarning,
+            stacklevel=7,
+        )
+    return limits
+
+
+def range_of_features(X: Matrix) -> np.ndarray | None:
+    """Values of features farther than which no kernel reaches, shape (2, n_features), from a sample; None if sparse."""
+    if sp.issparse(X):
+        return None
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    reach = MAX_RANGES_AWAY * (high - low)
+    return np.array([low - reach, high + reach])
 
 
 def wild_targets(y: np.ndarray, rows: np.ndarray | None) -> np.ndarray:

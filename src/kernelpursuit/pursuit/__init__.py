@@ -8,11 +8,12 @@ from kernelpursuit.pursuit.path import PursuitPath, Replay
 from kernelpursuit.pursuit.problem import check_held_out, check_weights, held_out_rows
 from kernelpursuit.pursuit.products import inner_products, product, subtract_products
 from kernelpursuit.pursuit.run import Pursuit, run_pursuit
-from kernelpursuit.pursuit.spec import LoopSpec, TrainingRows
+from kernelpursuit.pursuit.spec import AllRows, LoopSpec, TrainingRows
 from kernelpursuit.pursuit.watch import ALL_ROWS, Ended, Watch
 
 __all__ = [
     "ALL_ROWS",
+    "AllRows",
     "Ended",
     "LoopSpec",
     "Measure",

@@ -18,7 +18,8 @@ from kernelpursuit.penalties import Atoms
 from kernelpursuit.pursuit.measure import classes_of
 from kernelpursuit.pursuit.path import PursuitPath, Replay
 from kernelpursuit.pursuit.selection import HELD_OUT, resolve_candidates
-from kernelpursuit.pursuit.spec import LoopSpec, TrainingRows
+from kernelpursuit.pursuit.spec import AllRows, LoopSpec, TrainingRows
+from kernelpursuit.rows import Prepared
 
 # Weights are brought into this range, beyond which squares of their sums leave that of float64.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
@@ -45,6 +46,7 @@ class Problem:
     held_out     (X, targets of shape (n_targets, n_rows), weights) of held-out rows, or None
     n_looked_at  how many atoms are looked at each step; None for all
     limits       largest absolute prediction of every target, or None
+    all_rows     where these rows are a sample: all of them, with targets times `scale`; else None
     """
 
     dictionary: Dictionary
@@ -61,6 +63,7 @@ class Problem:
     held_out: tuple[Matrix, np.ndarray, np.ndarray] | None
     n_looked_at: int | None
     limits: np.ndarray | None
+    all_rows: AllRows | None = None
 
     @property
     def total_weight(self) -> float:
@@ -85,6 +88,11 @@ class Problem:
         """The atoms that a penalty is over."""
         return replace(Atoms.of(self.dictionary, self.total_weight, self.numbers), n_threads=n_threads)
 
+    def only(self, atoms: np.ndarray) -> Problem:
+        """The same with some of the atoms, by their numbers in the searched dictionary."""
+        numbers = atoms if self.numbers is None else self.numbers[atoms]
+        return replace(self, dictionary=self.dictionary.take(atoms), numbers=numbers)
+
     def number_back(self, path: PursuitPath) -> PursuitPath:
         """Return the path with atoms numbered as in the whole dictionary."""
         numbers = self.numbers
@@ -103,12 +111,16 @@ class Problem:
         swaps = [(k, place[leaving], place[coming]) for k, leaving, coming in replay.swaps]
         return replace(replay, atom=np.searchsorted(self.numbers, replay.atom), skipped=skipped, swaps=swaps)
 
+    @property
+    def _largest_target(self) -> float:
+        return float(np.abs(self.targets).max() if self.all_rows is None else self.all_rows.largest.max())
+
     def facts(self) -> State:
         """What a path knows of the problem as a whole."""
         return {
             "n_candidates": self.dictionary.n_atoms,
             "n_features": None if isinstance(self.dictionary, Precomputed) else int(self.X.shape[1]),
-            "largest_target": float(np.abs(self.targets).max()) / self.scale,
+            "largest_target": self._largest_target / self.scale,
             "intercept_is_fitted": self.intercept,
             "loss": "squared" if self.loss is None else self.loss.name,
         }
@@ -130,7 +142,10 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
         # Atoms see held-out rows as they see training rows.
         X_held = X_held.toarray() if sp.issparse(X_held) and not sp.issparse(X) else X_held
         held_out = X_held, y_held if units is None else y_held / units[:, None], w_held
-    limits = None if spec.truncate is None else _limits(spec.truncate, y[(given > 0) & ~held])
+    limits = None
+    if spec.truncate is not None:
+        largest = np.abs(y[(given > 0) & ~held]).max(axis=0) if rows.all_rows is None else rows.all_rows.largest
+        limits = _limits(spec.truncate, largest)
     if units is not None:
         y, limits = y / units, None if limits is None else limits / units
     if held.any():
@@ -171,14 +186,23 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
         held_out=held_out,
         n_looked_at=n_looked_at,
         limits=limits,
+        all_rows=None if rows.all_rows is None else _all_rows(rows.all_rows, units, scale, held=held, kept=kept),
     )
 
 
-def _limits(truncate: float | str, y: np.ndarray) -> np.ndarray:
-    """The largest absolute prediction of every target."""
+def _all_rows(given: AllRows, units: np.ndarray | None, scale: float, *, held: np.ndarray, kept: np.ndarray) -> AllRows:
+    """All rows but those that are held out, in the units of the problem."""
+    unit = (1.0 if units is None else units) / scale
+    change = Prepared(unit=unit, left_out=given.numbers[held] if held.any() else None)
+    n_rows = given.n_rows - int(held.sum())
+    return AllRows(given.source.map(change), n_rows, given.numbers[kept], largest=given.largest / unit)
+
+
+def _limits(truncate: float | str, largest: np.ndarray) -> np.ndarray:
+    """The largest absolute prediction of every target, for targets of this size."""
     if isinstance(truncate, str) and truncate == "auto":
-        return np.abs(y).max(axis=0)
-    return np.full(y.shape[1], float(check_truncate(truncate)))
+        return largest
+    return np.full(len(largest), float(check_truncate(truncate)))
 
 
 def check_truncate(truncate: float | str | None) -> Any:

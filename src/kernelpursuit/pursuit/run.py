@@ -22,6 +22,7 @@ from kernelpursuit.pursuit.fits.base import Design
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import Limit, pursue
 from kernelpursuit.pursuit.measure import Measure, classes_of
+from kernelpursuit.pursuit.over_all_rows import path_over_all_rows
 from kernelpursuit.pursuit.path import PursuitPath, Replay
 from kernelpursuit.pursuit.penalty import resolve_penalty
 from kernelpursuit.pursuit.problem import Problem, pose
@@ -33,6 +34,9 @@ from kernelpursuit.pursuit.system import check_loss, check_system, require_known
 from kernelpursuit.pursuit.watch import STEPS, Watch
 from kernelpursuit.stopping import StoppingRule, count_atoms
 from kernelpursuit.updates import MinRes
+
+# Where atoms are picked on a sample of the rows: what is said of it, and the part of the time that it takes.
+PICKED_ON_SAMPLE, PICKING = "picking atoms on a sample", 0.5
 
 
 @dataclass
@@ -164,6 +168,8 @@ def _run(rows: TrainingRows, spec: LoopSpec, watch: Watch | None = None, replay:
     most = asked_for if spec.update.repeats else min(asked_for, problem.dictionary.n_atoms)
     limit = Limit(most, "" if most == asked_for else spec.all_picked)
     steps = None if replay is None else problem.renumber(replay)
+    if problem.all_rows is not None:
+        return _over_all_rows(problem, spec, limit, budget=budget, watch=watch or Watch(), steps=steps)
     if spec.by_moments and most == problem.dictionary.n_atoms:
         path, found = path_by_moments(problem, spec, limit, order_of=_order_of, watch=watch or Watch())
         if path is not None:
@@ -173,6 +179,23 @@ def _run(rows: TrainingRows, spec: LoopSpec, watch: Watch | None = None, replay:
     selector = Selector(spec.selection, problem.n_looked_at, spec.seed, recorder.fit)
     path = pursue(selector, recorder, spec, limit, replay=steps, watch=watch)
     return _Run(path, problem, recorder.measure, recorder)
+
+
+def _over_all_rows(
+    problem: Problem, spec: LoopSpec, limit: Limit, *, budget: int, watch: Watch, steps: Replay | None
+) -> _Run:
+    """Pick atoms on the rows in memory, where they are not known, and fit them to all rows."""
+    if not spec.by_moments or limit.n_steps < problem.dictionary.n_atoms:
+        picking = replace(spec, rule=StoppingRule(), intervals=False)
+        with watch.within(0.0, PICKING, PICKED_ON_SAMPLE, hidden=True):
+            recorder = _set_up(problem, picking, limit.n_steps, budget=budget, watch=watch)
+            selector = Selector(spec.selection, problem.n_looked_at, spec.seed, recorder.fit)
+            picked = pursue(selector, recorder, picking, limit, replay=steps, watch=watch)
+        # A sample may leave nothing to pick, and all rows do: one atom keeps the columns from being none.
+        problem = problem.only(np.sort(picked.used) if len(picked.used) else np.arange(1))
+    with watch.within(PICKING, 1.0):
+        path, problem = path_over_all_rows(problem, spec, limit, order_of=_order_of, watch=watch)
+    return _Run(path, problem, Measure(None, spec.classes), None)
 
 
 def _order_of(R: np.ndarray, b: np.ndarray, spec: LoopSpec) -> np.ndarray:

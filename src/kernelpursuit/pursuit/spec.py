@@ -11,8 +11,25 @@ from kernelpursuit._types import Matrix, ValidationSet
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import Penalty
+from kernelpursuit.rows import RowSource
 from kernelpursuit.stopping import ALL_PICKED, StoppingRule
 from kernelpursuit.updates import Orthogonal, Update
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """All rows of a fit, where those in memory are a sample of them.
+
+    source   blocks of them, prepared as those in memory are
+    n_rows   their number
+    numbers  that the rows in memory have among them, ascending
+    largest  the largest size of each target
+    """
+
+    source: RowSource
+    n_rows: int
+    numbers: np.ndarray
+    largest: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -26,6 +43,8 @@ class TrainingRows:
                  that was seen once as a whole
     calibrates   marks the rows whose leave-one-out errors calibrate intervals; None for all
     validation   rows, targets and weights on which the stopping rule wants the error followed, or None
+    all_rows     where these rows are a sample, on which atoms are picked: all of them, which coefficients and criteria
+                 are of; else None
     """
 
     X: Matrix
@@ -34,6 +53,7 @@ class TrainingRows:
     counts: np.ndarray | None = None
     calibrates: np.ndarray | None = None
     validation: ValidationSet | None = None
+    all_rows: AllRows | None = None
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,11 @@ class Stream:
         """The training rows of a problem, and all of its atoms."""
         atoms = np.arange(problem.dictionary.n_atoms)
         columns = ModelColumns(problem.dictionary, atoms, problem.always, problem.intercept)
-        return cls.of_arrays(
-            ArraySource(problem.X, problem.targets.T, problem.weights, problem.counts), columns, n_threads, watch
-        )
+        rows = ArraySource(problem.X, problem.targets.T, problem.weights, problem.counts)
+        stream = cls.of_arrays(rows, columns, n_threads, watch)
+        if problem.all_rows is None:
+            return stream
+        return replace(stream, source=problem.all_rows.source, n_rows=problem.all_rows.n_rows)
 
     @classmethod
     def of_arrays(

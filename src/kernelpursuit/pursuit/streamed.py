@@ -109,7 +109,7 @@ def streamed_path(
         return None
     reducers: list[Reducer] = [Residuals(), Freedom(), LeaveOneOutError()]
     if intervals:
-        reducers.append(LeaveOneOutQuantiles(calibration_rows(stream.n_rows, problem.calibrates)))
+        reducers.append(LeaveOneOutQuantiles(_calibration_rows(problem)))
     found = criteria_of(stream, factor, *reducers)
     squares, cost = scale**2, np.square(found["residual_norm"]) + _penalised(factor, n_fixed, penalties)
     quantiles = found.get("loo_quantiles")
@@ -132,7 +132,7 @@ def streamed_path(
         n_fixed=n_fixed,
         n_targets=factor.b.shape[1],
         total_weight=factor.total_weight,
-        n_units=problem.n_units,
+        n_units=float(found["n_units"]),
         target_residual=found["target_residual"] / squares,
         loo_quantiles=None if quantiles is None else quantiles / scale,
         validation=_validation(problem, stream, factor),
@@ -172,6 +172,12 @@ def _reciprocal_condition(new: np.ndarray) -> np.ndarray:
     """That of the basis and the next atom, of whose squared length the part `new` is new; see `PursuitPath.rcond`."""
     new = np.minimum(new, 1.0)
     return np.sqrt(new) / (1.0 + np.sqrt(1.0 - new))
+
+
+def _calibration_rows(problem: Problem) -> np.ndarray:
+    """Numbers of the rows whose leave-one-out errors calibrate intervals; of a sample, among all rows."""
+    chosen = calibration_rows(problem.targets.shape[1], problem.calibrates)
+    return chosen if problem.all_rows is None else problem.all_rows.numbers[chosen]
 
 
 def _validation(problem: Problem, stream: Stream, factor: TriangularFactor) -> np.ndarray | None:

@@ -1,24 +1,36 @@
 """Rows of data, a block at a time: where they come from, what a pass over them tells, and which of them differ.
 
 source      blocks of rows, as often as asked, from arrays, sparse matrices and memory maps
+survey      what a first pass tells: that rows are usable, how many, their classes or range, and a sample of them
+sample      a sample that does not depend on the blocks
+prepare     what is done to every block before a fit sees it
 statistics  counts, means, spreads and ranges that add up over blocks
 distinct    which rows differ, in a few bytes for each
 """
 
 from kernelpursuit.rows.distinct import FEWEST_ROWS, Distinct, distinct_numbers
+from kernelpursuit.rows.prepare import Prepared
+from kernelpursuit.rows.sample import sample_numbers
 from kernelpursuit.rows.source import ArraySource, MappedSource, RowBlock, RowSource, block_size, dense, slices
 from kernelpursuit.rows.statistics import Statistics
+from kernelpursuit.rows.survey import Extremes, Survey, SurveyedSource, survey
 
 __all__ = [
     "FEWEST_ROWS",
     "ArraySource",
     "Distinct",
+    "Extremes",
     "MappedSource",
+    "Prepared",
     "RowBlock",
     "RowSource",
     "Statistics",
+    "Survey",
+    "SurveyedSource",
     "block_size",
     "dense",
     "distinct_numbers",
+    "sample_numbers",
     "slices",
+    "survey",
 ]

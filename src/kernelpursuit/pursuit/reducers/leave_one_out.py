@@ -12,7 +12,7 @@ from kernelpursuit.pursuit.working import INTERPOLATED
 
 @dataclass(frozen=True)
 class LeaveOneOutError(Reducer):
-    """`loo`, the weighted mean over rows of squared leave-one-out errors, and its standard error `loo_se`.
+    """`loo`, the weighted mean over rows of squared leave-one-out errors, its standard error `loo_se`, and `n_units`.
 
     Several targets are averaged. Where a row is interpolated, both are infinite.
 
@@ -56,7 +56,11 @@ class LeaveOneOutError(Reducer):
         """Both columns."""
         known = self.least > INTERPOLATED
         error = np.sqrt(self.squares / self.weight / max(self.n_units - 1.0, 1.0))
-        return {"loo": np.where(known, self.mean, np.inf), "loo_se": np.where(known, error, np.inf)}
+        return {
+            "loo": np.where(known, self.mean, np.inf),
+            "loo_se": np.where(known, error, np.inf),
+            "n_units": np.asarray(self.n_units),
+        }
 
 
 def _mean_square(errors: np.ndarray) -> np.ndarray:

@@ -1,0 +1,158 @@
+"""Fits of sources of rows: the same as of arrays, whatever the blocks; samples; what is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.estimators import sampled
+from kernelpursuit.exceptions import GrossErrorWarning, SampledWarning
+from kernelpursuit.rows import ArraySource
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    """As if memory were for 6,000 rows."""
+    monkeypatch.setattr(sampled, "ROWS_LEARNED_FROM", 6000)
+    monkeypatch.setattr(sampled, "LEAST_SAMPLE", 500)
+    monkeypatch.setattr(sampled, "SAMPLED_ABOVE", 3000)
+    monkeypatch.setattr(sampled, "ROWS_PICKED_FROM", 1500)
+
+
+def table(rng, n_rows, noise=0.1):
+    X = rng.normal(size=(n_rows, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * np.abs(X[:, 2]) + noise * rng.normal(size=n_rows)
+
+
+def assert_same(first, second, X, tolerance=1e-8):
+    np.testing.assert_array_equal(first.center_indices_, second.center_indices_)
+    expected = second.predict(X)
+    np.testing.assert_allclose(first.predict(X), expected, rtol=0, atol=tolerance * np.abs(expected).max())
+    np.testing.assert_allclose(first.path_.loo, second.path_.loo, rtol=tolerance)
+
+
+class TestFewRows:
+    def test_a_source_that_fits_in_memory_is_fitted_as_an_array(self, rng):
+        X, y = table(rng, 400)
+        w = rng.uniform(0.5, 2, size=400)
+        for weights in (None, w):
+            model = KernelPursuitRegressor(random_state=0).fit(ArraySource(X, y, weights))
+            expected = KernelPursuitRegressor(random_state=0).fit(X, y, weights)
+            np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+            np.testing.assert_array_equal(model.predict_interval(X), expected.predict_interval(X))
+
+    def test_classes_too(self, rng):
+        X, y = table(rng, 400)
+        labels = np.array(["low", "middle", "high"])[np.digitize(y, [-0.5, 0.5])]
+        for kind in (labels.dtype, object):
+            model = KernelPursuitClassifier(random_state=0).fit(ArraySource(X, labels.astype(kind)))
+            expected = KernelPursuitClassifier(random_state=0).fit(X, labels)
+            np.testing.assert_array_equal(model.classes_, expected.classes_)
+            np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+        model = KernelPursuitClassifier(random_state=0, class_weight="balanced").fit(ArraySource(X, labels))
+        expected = KernelPursuitClassifier(random_state=0, class_weight="balanced").fit(X, labels)
+        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-10)
+
+
+class TestManyRows:
+    def test_a_source_is_fitted_as_an_array_is(self, rng, small_samples):
+        X, y = table(rng, 9000)
+        model = KernelPursuitRegressor(random_state=0).fit(X, y)
+        assert_same(KernelPursuitRegressor(random_state=0).fit(ArraySource(X, y)), model, X[:500])
+        # All rows are fitted, and not those of the sample alone.
+        assert model.path_.n_units == 9000
+        exact = KernelPursuitRegressor(random_state=0, sample_rows=None).fit(X, y)
+        new, f = table(rng, 2000, noise=0.0)
+        errors = [np.sqrt(np.mean((one.predict(new) - f) ** 2)) for one in (model, exact)]
+        assert errors[0] < 1.3 * errors[1]
+        low, high = model.predict_interval(X[:2000], coverage=0.9)
+        assert 0.85 < np.mean((low <= y[:2000]) & (y[:2000] <= high)) < 0.95
+
+    def test_centers_are_the_rows_they_are_numbered_by(self, rng, small_samples):
+        X, y = table(rng, 4000)
+        model = KernelPursuitRegressor(gamma=0.3, max_atoms=30, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(model.centers_, X[model.center_indices_])
+
+    def test_weights_are_those_of_rows_that_are_there_more_often(self, rng, small_samples):
+        X, y = table(rng, 4000)
+        w = rng.integers(0, 3, size=4000).astype(float)
+        first = KernelPursuitRegressor(gamma=0.3, max_atoms=30, alpha=0.1, random_state=0, stop="max").fit(X, y, w)
+        second = KernelPursuitRegressor(gamma=0.3, max_atoms=30, alpha=0.1, random_state=0, stop="max").fit(
+            ArraySource(X, y, w), None
+        )
+        assert_same(second, first, X[:300])
+        values = np.exp(-0.3 * ((X[:, None] - first.centers_) ** 2).sum(axis=2))
+        D = np.column_stack([np.ones(4000), values]) * np.sqrt(w)[:, None]
+        penalty = np.diag([0.0] + [0.1] * first.n_atoms_)
+        coef = np.linalg.solve(D.T @ D + penalty, D.T @ (np.sqrt(w) * y))
+        np.testing.assert_allclose(first.predict(X[:300]), coef[0] + values[:300] @ coef[1:], atol=1e-7)
+
+    def test_classes(self, rng, small_samples):
+        X, y = table(rng, 9000)
+        labels = np.array(["low", "high"])[(y > 0).astype(int)]
+        model = KernelPursuitClassifier(random_state=0, loss="squared").fit(X, labels)
+        other = KernelPursuitClassifier(random_state=0, loss="squared").fit(ArraySource(X, labels))
+        np.testing.assert_array_equal(model.center_indices_, other.center_indices_)
+        np.testing.assert_allclose(other.predict_proba(X[:300]), model.predict_proba(X[:300]), atol=1e-8)
+        assert np.mean(model.predict(X) == labels) > 0.93
+
+    def test_rows_that_are_held_out_are_not_fitted(self, rng, small_samples):
+        X, y = table(rng, 4000)
+        model = KernelPursuitRegressor(gamma=0.3, max_atoms=30, stop="validation", random_state=0).fit(X, y)
+        assert model.path_.n_units == 4000 - round(0.1 * 1500)
+        assert np.isfinite(model.path_.validation).all()
+
+    def test_a_gross_error_is_left_out_wherever_it_is(self, rng, small_samples):
+        X, y = table(rng, 9000)
+        clean = KernelPursuitRegressor(random_state=0).fit(X, y)
+        unseen = np.setdiff1d(np.arange(9000), sampled.sample_numbers(9000, 6000, clean._state.seed))
+        y = y.copy()
+        y[unseen[:3]] = 1e12
+        with pytest.warns(GrossErrorWarning, match=r"y holds values far from all others: 1e\+12; such rows"):
+            model = KernelPursuitRegressor(random_state=0).fit(X, y)
+        assert model.path_.n_units == 8997
+        np.testing.assert_allclose(model.predict(X[:200]), clean.predict(X[:200]), atol=0.01)
+
+    def test_several_targets(self, rng, small_samples):
+        X, y = table(rng, 7000)
+        Y = np.column_stack([y, 100 * X[:, 0]])
+        model = KernelPursuitRegressor(random_state=0).fit(ArraySource(X, Y))
+        assert model.predict(X[:5]).shape == (5, 2)
+        assert np.mean((model.predict(X) - Y)[:, 1] ** 2) < 1.0
+
+
+class TestRefusals:
+    def test_what_needs_rows_in_memory_is_fitted_to_the_sample_with_a_warning(self, rng, small_samples):
+        X, y = table(rng, 9000)
+        source = ArraySource(X, y)
+        with pytest.warns(SampledWarning, match=r"needs its rows in memory, and is of 6000 of 9000 rows"):
+            KernelPursuitRegressor(loss="huber", gamma=0.3, max_atoms=5, random_state=0).fit(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            KernelPursuitRegressor(loss="huber", gamma=0.3, max_atoms=5, random_state=0).fit(X, y)
+
+    def test_sample_rows(self, rng):
+        X, y = table(rng, 50)
+        for bad in (0, -1, 2.5, "all", True):
+            with pytest.raises(ValueError, match="sample_rows="):
+                KernelPursuitRegressor(sample_rows=bad).fit(X, y)
+
+    def test_a_bad_row_leaves_the_estimator_as_it_was(self, rng):
+        X, y = table(rng, 300)
+        model = KernelPursuitRegressor(random_state=0).fit(X, y)
+        before, bad = model.predict(X), X[:, :2].copy()
+        bad[77, 1] = np.nan
+        with pytest.raises(ValueError, match="X holds nan in row 77, feature 1"):
+            model.fit(ArraySource(bad, y))
+        assert model.n_features_in_ == 3
+        np.testing.assert_array_equal(model.predict(X), before)
+
+    def test_one_class(self, rng):
+        X, _ = table(rng, 50)
+        with pytest.raises(ValueError, match="y holds one class only, 'a'"):
+            KernelPursuitClassifier().fit(ArraySource(X, np.full(50, "a")))
+        with pytest.raises(ValueError, match="multi_class='ovr' needs rows in memory"):
+            KernelPursuitClassifier(multi_class="ovr").fit(ArraySource(X, np.full(50, "a")))

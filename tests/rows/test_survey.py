@@ -1,0 +1,182 @@
+"""The first pass over rows: the sample does not depend on blocks, and every unusable row is named."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from kernelpursuit.rows import ArraySource, Prepared, RowBlock, SurveyedSource, sample_numbers, survey
+from kernelpursuit.rows.sample import RowSample, bound_of_keys, keys_of
+from kernelpursuit.rows.survey import Extremes
+
+
+class InBlocksOf(ArraySource):
+    """Blocks of its own sizes, whatever is asked for."""
+
+    def __init__(self, sizes, *arrays):
+        super().__init__(*arrays)
+        self.sizes = sizes
+
+    def blocks(self, size, start=0):
+        ends = np.cumsum(self.sizes)
+        for first, last in zip([0, *ends[:-1]], ends):
+            yield self._at(slice(first, last), first)
+
+
+@pytest.fixture
+def rows(rng):
+    return rng.normal(size=(1000, 3)), rng.normal(size=1000), rng.uniform(0.5, 2, size=1000)
+
+
+class TestSample:
+    def test_is_the_same_whatever_the_blocks(self, rows):
+        expected = sample_numbers(1000, 100, seed=3)
+        for sizes in ([1000], [500, 500], [999, 1], [0, 250, 0, 750], [1] * 1000):
+            found = survey(InBlocksOf(sizes, *rows), 100, 3, has_labels=False)
+            np.testing.assert_array_equal(found.sample.rows.numbers, expected)
+            np.testing.assert_array_equal(found.sample.rows.X, rows[0][expected])
+            np.testing.assert_array_equal(found.sample.rows.y[:, 0], rows[1][expected])
+            np.testing.assert_array_equal(found.sample.rows.weights, rows[2][expected])
+
+    def test_is_all_rows_in_their_order_where_they_are_few(self, rows):
+        found = survey(InBlocksOf([300, 700], *rows), 5000, 3, has_labels=False)
+        np.testing.assert_array_equal(found.sample.rows.X, rows[0])
+        np.testing.assert_array_equal(sample_numbers(1000, 5000, 3), np.arange(1000))
+
+    def test_every_row_is_as_likely_as_any_other(self):
+        counts = sum(np.bincount(sample_numbers(50, 10, seed), minlength=50) for seed in range(2000))
+        # Binomial with mean 400 and standard deviation 18.
+        assert np.abs(counts - 400).max() < 5 * 18
+
+    def test_smaller_samples_are_parts_of_larger_ones(self):
+        assert np.isin(sample_numbers(10_000, 50, 1), sample_numbers(10_000, 500, 1)).all()
+        assert not np.array_equal(sample_numbers(10_000, 50, 1), sample_numbers(10_000, 50, 2))
+
+    def test_a_bound_from_the_number_of_rows_leaves_enough(self):
+        for n_rows, most in ((10, 10), (1000, 10), (10**6, 2000)):
+            keys = keys_of(np.arange(n_rows), 5)
+            assert (keys <= bound_of_keys(most, n_rows)).sum() >= most
+        assert (keys_of(np.arange(10**6), 5) <= bound_of_keys(2000, 10**6)).sum() < 4000
+
+    def test_parts_do_not_pile_up(self, rng):
+        block = ArraySource(rng.normal(size=(100, 2)), np.zeros(100))
+        total = None
+        for start in range(0, 100_000, 100):
+            (one,) = block.blocks(100)
+            one = RowBlock(start, one.X, one.y)
+            part = RowSample.of_block(one, 50, 0, bound_of_keys(50, None))
+            total = part if total is None else total + part
+            assert sum(map(len, total.parts)) <= 100
+        assert len(total.rows) == 50
+
+
+class TestSurvey:
+    def test_counts_sums_and_extremes_are_those_of_all_rows(self, rows):
+        found = survey(InBlocksOf([10, 990], *rows), 20, 0, has_labels=False)
+        assert found.n_rows == 1000
+        assert found.weight == pytest.approx(rows[2].sum())
+        ordered = np.sort(rows[1])
+        np.testing.assert_array_equal(np.sort(found.extremes.low[:, 0]), ordered[:16])
+        np.testing.assert_array_equal(np.sort(found.extremes.high[:, 0]), ordered[-16:])
+        assert found.extremes.largest[0] == np.abs(rows[1]).max()
+
+    def test_labels_are_found_with_their_weights(self, rows):
+        X, _, w = rows
+        for labels in (np.array(["a", "b", "c"])[np.arange(1000) % 3], np.arange(1000) % 3):
+            for kind in (labels.dtype, object):
+                found = survey(InBlocksOf([400, 600], X, labels.astype(kind), w), 20, 0, has_labels=True)
+                assert set(found.labels) == set(labels.tolist())
+                assert found.labels[labels[0]] == pytest.approx(w[::3].sum())
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    def test_a_bad_value_is_named_by_its_row(self, rows, value):
+        X, y, w = (array.copy() for array in rows)
+        X[700, 1] = value
+        with pytest.raises(ValueError, match=rf"X holds {value:g} in row 700, feature 1; drop or fill such rows first"):
+            survey(ArraySource(X, y, w), 20, 0, has_labels=False)
+        y[650] = value
+        with pytest.raises(ValueError, match=rf"y holds {value:g} in row 650; drop or fill"):
+            survey(ArraySource(rows[0], y, w), 20, 0, has_labels=False)
+        w[3] = value
+        with pytest.raises(ValueError, match=rf"sample_weight is {value:g} in row 3; give weights of at least 0"):
+            survey(ArraySource(rows[0], rows[1], w), 20, 0, has_labels=False)
+
+    def test_large_values_missing_labels_and_numbers_for_labels_are_refused(self, rows):
+        X, y, _ = rows
+        with pytest.raises(ValueError, match=r"X holds 1e\+301 in row 0, feature 0; multiply X by a constant first"):
+            survey(ArraySource(np.full((2, 1), 1e301), np.zeros(2)), 2, 0, has_labels=False)
+        with pytest.raises(ValueError, match="y holds a missing label; drop or fill such rows first"):
+            survey(ArraySource(X[:2], np.array(["a", None], dtype=object)), 2, 0, has_labels=True)
+        with pytest.raises(ValueError, match="y holds no numbers; use KernelPursuitClassifier for labels"):
+            survey(ArraySource(X[:2], np.array(["a", "b"])), 2, 0, has_labels=False)
+        many = np.arange(20_000)
+        with pytest.raises(ValueError, match="y holds more than 10000 different labels; use KernelPursuitRegressor"):
+            survey(ArraySource(np.zeros((20_000, 1)), many), 2, 0, has_labels=True)
+        with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+            survey(ArraySource(X, y, np.zeros(1000)), 2, 0, has_labels=False)
+
+
+class Changing(ArraySource):
+    """Other rows in every pass."""
+
+    n_passes = 0
+
+    def blocks(self, size, start=0):
+        self.n_passes += 1
+        for block in super().blocks(size, start):
+            yield RowBlock(block.start, block.X, block.y + (self.n_passes > 1))
+
+
+class TestLaterPasses:
+    def test_are_over_the_same_rows_or_refused(self, rows):
+        for source, words in (
+            (Changing(rows[0], rows[1]), "gave other targets in a later pass than in the first"),
+            (InBlocksOf([500, 500], *rows), "gave 1000 rows in the first pass and 500 in a later one"),
+        ):
+            known = SurveyedSource(source, survey(source, 20, 0, has_labels=False))
+            if isinstance(source, InBlocksOf):
+                source.sizes = [500]
+            with pytest.raises(ValueError, match=words):
+                known.reduce(lambda block: [len(block)], 100)
+
+    def test_say_what_the_first_has_said(self, rows):
+        source = ArraySource(*rows)
+        known = SurveyedSource(source, survey(source, 20, 0, has_labels=False))
+        told = []
+        found = known.reduce(lambda block: [block.start], 100, told=lambda *state: told.append(state))
+        assert found == list(range(0, 1000, 100))
+        assert known.reduce(lambda block: [block.start], 100, before=told[0]) == found
+        with pytest.raises(ValueError, match="no row of the source is left"):
+            known.reduce(lambda block: None, 100)
+
+
+class TestPrepared:
+    def test_rows_beyond_or_without_weight_are_left_out(self):
+        y = np.array([[1.0], [1e9], [2.0], [3.0], [-1e9]])
+        block = RowBlock(10, np.arange(10.0).reshape(5, 2), y, weights=np.array([1.0, 1, 0, 4, 1]))
+        change = Prepared(targets=np.array([[-10.0], [10.0]]), weight_unit=2.0, unit=0.5)
+        found = pickle.loads(pickle.dumps(change))(block)
+        np.testing.assert_array_equal(found.numbers, [10, 13])
+        np.testing.assert_array_equal(found.y[:, 0], [2.0, 6.0])
+        np.testing.assert_array_equal(found.weights, [0.5, 2.0])
+        np.testing.assert_array_equal(found.X, [[0, 1], [6, 7]])
+
+    def test_features_stay_in_range_and_given_arrays_as_they_are(self):
+        X = np.array([[0.0, 5.0], [1e9, 6.0]])
+        block = RowBlock(0, X, np.zeros((2, 1)))
+        found = Prepared(features=np.array([[0.0, 0.0], [10.0, 10.0]]))(block)
+        np.testing.assert_array_equal(found.X, [[0, 5], [10, 6]])
+        assert X[1, 0] == 1e9
+        assert Prepared(features=np.array([[0.0, 0.0], [1e10, 10.0]]))(block).X is X
+
+    def test_named_rows_are_left_out(self):
+        block = RowBlock(4, np.zeros((3, 1)), np.zeros((3, 1)))
+        np.testing.assert_array_equal(Prepared(left_out=np.array([2, 5, 9]))(block).numbers, [4, 6])
+
+
+def test_extremes_of_few_rows_are_all_of_them():
+    found = Extremes.of(np.array([[3.0], [1.0]])) + Extremes.of(np.array([[2.0]]))
+    np.testing.assert_array_equal(np.sort(found.low[:, 0]), [1, 2, 3])
+    assert found.largest[0] == 3
