@@ -19,6 +19,7 @@ from kernelpursuit.estimators.checks import ROWS, one_sentence
 from kernelpursuit.estimators.fitting import FitState, TrainingData, fit_model
 from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.model import FittedModel, OneVsRestModel
+from kernelpursuit.model.live import LiveModel
 from kernelpursuit.pursuit import Watch, check_held_out, resolve_threads
 from kernelpursuit.stopping import StoppingRule
 
@@ -27,9 +28,11 @@ class BaseKernelPursuit(ByName, BaseEstimator):
     """Greedy sparse kernel model; see the subclasses."""
 
     #: Attributes that a fit sets, all of them at its end.
-    _fitted_names: ClassVar[Sequence[str]] = ("n_features_in_", "feature_names_in_", "model_", "_state")
+    _fitted_names: ClassVar[Sequence[str]] = ("n_features_in_", "feature_names_in_", "model_", "_state", "_live")
     model_: FittedModel | OneVsRestModel
     _state: FitState | None
+    #: What `partial_fit` goes on from, where it was the last to change the model.
+    _live: LiveModel | None = None
     #: What alpha="auto" is where it is not learned.
     _alpha: ClassVar[float] = 1e-3
 
@@ -55,6 +58,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
+        forgetting: float = 1.0,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -78,6 +82,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         self.sample_rows = sample_rows
         self.memory_budget = memory_budget
         self.warm_start = warm_start
+        self.forgetting = forgetting
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -95,6 +100,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         watch = Watch.of(callback, self.verbose)
         try:
             self.model_, self._state = fit_model(self, data, watch, getattr(self, "_state", None))
+            self._live = None
         finally:
             if watch is not callback:
                 watch.close()
@@ -119,8 +125,13 @@ class BaseKernelPursuit(ByName, BaseEstimator):
     def _with_model(self, model: FittedModel | OneVsRestModel) -> Self:
         """An estimator like this one with another model."""
         other = copy.copy(self)
-        other.model_ = model
+        other.model_, other._live = model, None
         return other
+
+    def _follow(self, live: LiveModel) -> Self:
+        """Take the model of more rows; a warm start cannot go on from it."""
+        self.model_, self._live, self._state = live.model, live, None
+        return self
 
     def as_if_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:
         """Return this fitted estimator as a fit with other parameters would have left it; nothing is refitted.

@@ -72,11 +72,16 @@ def check_rows_and_targets(estimator: BaseEstimator, X: Matrix, y: Any) -> tuple
     with one_sentence("X", X):
         X = validate_data(estimator, X, **ROWS)
     check_range(X)
+    return X, check_targets(estimator, y, X.shape[0])
+
+
+def check_targets(estimator: BaseEstimator, y: Any, n_rows: int) -> np.ndarray:
+    """Validate real targets, one or several a row."""
     with one_sentence("y", y):
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
-    if y.ndim == 0 or y.ndim > 2 or y.shape[0] != X.shape[0]:
-        raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows; give one target for each row.")
-    return X, y
+    if y.ndim == 0 or y.ndim > 2 or y.shape[0] != n_rows:
+        raise ValueError(f"y has shape {y.shape}, but X has {n_rows} rows; give one target for each row.")
+    return y
 
 
 def check_seed(random_state: Any) -> int:

@@ -22,6 +22,7 @@ from kernelpursuit.estimators.from_source import labels_from
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of, seen_classes
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
 from kernelpursuit.estimators.parameters import check_parameters
+from kernelpursuit.estimators.partial import FollowsLabels, checked_classes
 from kernelpursuit.estimators.spec import chosen_rule, is_word
 from kernelpursuit.losses import Logistic
 from kernelpursuit.model import FittedModel, OneVsRestModel
@@ -36,7 +37,7 @@ class _Log(Logistic):
     name = "log"
 
 
-class KernelPursuitClassifier(ClassPredictions):
+class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
     """Sparse kernel classification by greedy selection of atoms.
 
     The scores of a row are `intercept + sum_j coef_j k(x, center_j)` with a few dozen centres, shared by all classes.
@@ -80,7 +81,7 @@ class KernelPursuitClassifier(ClassPredictions):
     fit_intercept : bool, default=True
         Whether to fit a constant. With `loss="doom2"` there is none in any case: that loss falls forever, and a
         constant would run away to the larger class.
-    sample_rows, memory_budget, warm_start, random_state, n_jobs, verbose
+    sample_rows, memory_budget, warm_start, forgetting, random_state, n_jobs, verbose
         As for `KernelPursuitRegressor`.
 
     Attributes
@@ -161,6 +162,7 @@ class KernelPursuitClassifier(ClassPredictions):
         sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
+        forgetting: float = 1.0,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -184,6 +186,7 @@ class KernelPursuitClassifier(ClassPredictions):
             sample_rows=sample_rows,
             memory_budget=memory_budget,
             warm_start=warm_start,
+            forgetting=forgetting,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -217,10 +220,18 @@ class KernelPursuitClassifier(ClassPredictions):
         fitted._fit_labels(X, y, sample_weight, callback)
         return self._take_over(fitted)
 
-    def _fit_labels(self, X: Matrix, y: Any, sample_weight: Any, callback: Any) -> None:
+    def _fit_labels(
+        self, X: Matrix, y: Any, sample_weight: Any, callback: Any, known: np.ndarray | None = None
+    ) -> None:
+        """Fit labels; with all that are known to come, under the squared loss, to which rows can be added."""
         if y is None and not isinstance(X, RowSource):
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
+        loss_name = self.loss
+        if known is not None:
+            if not (is_word(self.loss, "auto") or class_loss(self.loss, 2).name == "squared"):
+                raise ValueError(f"loss={self.loss!r} does not go with partial_fit; use loss='squared'.")
+            loss_name = "squared"
         check_parameters(self, _Log() if self._is_log else class_loss(self.loss, 2), classes=True)
         rule = chosen_rule(self.stop)
         if isinstance(X, RowSource):
@@ -235,10 +246,13 @@ class KernelPursuitClassifier(ClassPredictions):
         check_range(X)
         labels = check_labels(y, X.shape[0])
         weights = ClassWeights.of(self.class_weight, labels, sample_weight)
-        self.classes_, labels = seen_classes(labels, weights.rows)
+        if known is None:
+            self.classes_, labels = seen_classes(labels, weights.rows)
+        else:
+            self.classes_ = checked_classes(known, labels)
         self._class_weights = weights.without_rows()
         is_ovr = own_atoms and len(self.classes_) > 2
-        loss = class_loss(self.loss, len(self.classes_))
+        loss = class_loss(loss_name, len(self.classes_))
         if is_ovr and not self._is_log and loss.kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
         if is_ovr:

@@ -18,6 +18,7 @@ from kernelpursuit.estimators.checks import check_coverage, check_rows_and_targe
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.from_source import numbers_from
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
+from kernelpursuit.estimators.partial import FollowsNumbers
 from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.losses import as_loss
 from kernelpursuit.model import FittedModel
@@ -25,7 +26,7 @@ from kernelpursuit.pursuit import Watch, check_weights
 from kernelpursuit.rows import RowSource
 
 
-class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit):
+class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
     """Sparse kernel regression by greedy selection of atoms.
 
     The model is `f(x) = intercept + sum_j coef_j k(x, center_j)` with a few dozen or hundred centres. They are picked
@@ -117,6 +118,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseKernelPursuit
     warm_start : bool, default=False
         Whether `fit` goes on from the path of the last fit where only `max_atoms` or `stop` have changed since. It
         saves time and never changes the result: where anything else changed, `fit` starts from scratch.
+    forgetting : float, default=1.0
+        In `partial_fit`, how much a row counts beside the one after it: with 0.999, rows a thousand back count a third.
     random_state : int, RandomState instance or None, default=None
         Used for the samples that are learned from (of numbers, from 1,000 rows on), by `selection="random"`, by drawn
         candidates, and to hold out rows or deal them to folds.
