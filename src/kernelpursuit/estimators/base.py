@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,9 +21,12 @@ from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.checks import ROWS, one_sentence
 from kernelpursuit.estimators.fitting import FitState, TrainingData, fit_model
 from kernelpursuit.estimators.spec import chosen_rule
+from kernelpursuit.exceptions import InterruptedFitWarning
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.live import LiveModel
 from kernelpursuit.pursuit import Watch, check_held_out, resolve_threads
+from kernelpursuit.pursuit.checkpoint import Checkpoint
+from kernelpursuit.pursuit.interrupt import on_interrupt
 from kernelpursuit.stopping import StoppingRule
 
 
@@ -59,6 +65,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         memory_budget: int | None = None,
         warm_start: bool = False,
         forgetting: float = 1.0,
+        checkpoint: str | PathLike[str] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -83,6 +90,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         self.memory_budget = memory_budget
         self.warm_start = warm_start
         self.forgetting = forgetting
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -97,13 +105,28 @@ class BaseKernelPursuit(ByName, BaseEstimator):
 
     def _fit(self, data: TrainingData, callback: Any) -> None:
         """Fit the model to validated rows, and set what comes of it."""
-        watch = Watch.of(callback, self.verbose)
-        try:
+        with self._watching(callback) as watch:
             self.model_, self._state = fit_model(self, data, watch, getattr(self, "_state", None))
             self._live = None
-        finally:
-            if watch is not callback:
-                watch.close()
+
+    @contextmanager
+    def _watching(self, callback: Any) -> Iterator[Watch]:
+        """Watch a fit, or go on with who watches it: progress, callbacks, a checkpoint, and Ctrl-C."""
+        if isinstance(callback, Watch):
+            yield callback
+            return
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint)
+        with closing(Watch(callback, self.verbose, checkpoint)) as watch, on_interrupt(watch.interrupt):
+            yield watch
+        if watch.is_interrupted:
+            warnings.warn(
+                "the fit was interrupted and is of what it had found by then (see stop_reason_); interrupt it twice to "
+                "have none.",
+                InterruptedFitWarning,
+                stacklevel=5,
+            )
+        elif checkpoint is not None:
+            checkpoint.remove()
 
     def _take_over(self, fitted: Self) -> Self:
         """Take what the fit of a copy has set: a fit that fails leaves nothing behind."""

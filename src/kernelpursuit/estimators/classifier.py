@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,6 @@ from kernelpursuit.estimators.spec import chosen_rule, is_word
 from kernelpursuit.losses import Logistic
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.one_vs_rest import refuse_validation_rows
-from kernelpursuit.pursuit import Watch
 from kernelpursuit.rows import RowSource
 
 
@@ -81,7 +80,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
     fit_intercept : bool, default=True
         Whether to fit a constant. With `loss="doom2"` there is none in any case: that loss falls forever, and a
         constant would run away to the larger class.
-    sample_rows, memory_budget, warm_start, forgetting, random_state, n_jobs, verbose
+    sample_rows, memory_budget, warm_start, forgetting, checkpoint, random_state, n_jobs, verbose
         As for `KernelPursuitRegressor`.
 
     Attributes
@@ -163,6 +162,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         memory_budget: int | None = None,
         warm_start: bool = False,
         forgetting: float = 1.0,
+        checkpoint: str | PathLike[str] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -187,6 +187,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
             memory_budget=memory_budget,
             warm_start=warm_start,
             forgetting=forgetting,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -237,7 +238,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         if isinstance(X, RowSource):
             if own_atoms:
                 raise ValueError("multi_class='ovr' needs rows in memory; use multi_class='shared'.")
-            with closing(Watch(callback, self.verbose)) as watch:
+            with self._watching(callback) as watch:
                 data, self._class_weights, self.classes_ = labels_from(self, X, watch)
                 self._fit(replace(data, held_out=self._validation_rows(rule)), watch)
             return
@@ -278,12 +279,9 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         return is_word(self.loss, "log") or is_word(self.loss, "auto")
 
     def _fit_one_vs_rest(self, data: TrainingData, labels: np.ndarray, callback: Any) -> None:
-        watch = Watch(callback, self.verbose)
-        try:
+        with self._watching(callback) as watch:
             self.model_, self._class_params = fit_one_vs_rest(self, data, labels, watch)
             self._state = None
-        finally:
-            watch.close()
 
     @property
     def loss_(self) -> str:

@@ -33,6 +33,7 @@ from kernelpursuit.pursuit import (
     resolve_threads,
     run_pursuit,
 )
+from kernelpursuit.pursuit.checkpoint import key_of
 from kernelpursuit.pursuit.watch import ASKED
 from kernelpursuit.rows import RowBlock
 from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, Max, as_rule
@@ -148,6 +149,10 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     numbers += [given_numbers for given_numbers in (seen.rows, data.numbers) if given_numbers is not None]
     # Callbacks see the path of the last loop, and of both where either may be the last.
     is_last = spec.final_loss is None or spec.chooses_loss
+    # Coefficients under another loss have loops of their own.
+    key = None if spec.learns_classes else key_of(repr(sorted(given.items())), repr(asked_for), seed)
+    known = watch.keep_steps(key)
+    replay = known if replay is None else replay
     with watch.within(0.0, SQUARE_SHARE if spec.learns_classes else 1.0, hidden=not is_last):
         outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
     model = _model_of(outcome, numbers, data, spec=spec, resolved=resolved, watch=watch)
@@ -245,7 +250,7 @@ def origin_of(spec: FitSpec, resolved: Resolved) -> Origin:
 def fitted_with(estimator: Any, data: TrainingData) -> dict[str, Any]:
     """All that a path depends on: two fits in which it is the same are parts of one path."""
     rule = None if is_word(estimator.stop, "auto") else as_rule(estimator.stop)
-    free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose"}
+    free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose", "checkpoint", "forgetting"}
     settings = {name: value for name, value in estimator.get_params(deep=False).items() if name not in free}
     held_out = None if rule is None else rule.validation_fraction()
     # Arrays may be changed in place after the fit, so what is compared by value is copied.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from typing import Any, Self
 
@@ -22,7 +21,7 @@ from kernelpursuit.estimators.partial import FollowsNumbers
 from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.losses import as_loss
 from kernelpursuit.model import FittedModel
-from kernelpursuit.pursuit import Watch, check_weights
+from kernelpursuit.pursuit import check_weights
 from kernelpursuit.rows import RowSource
 
 
@@ -120,6 +119,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         saves time and never changes the result: where anything else changed, `fit` starts from scratch.
     forgetting : float, default=1.0
         In `partial_fit`, how much a row counts beside the one after it: with 0.999, rows a thousand back count a third.
+    checkpoint : str or Path, optional
+        A file in which a fit keeps, twice a minute, the sums of its passes over rows and the steps of its loop. The
+        same fit, begun again after it was killed, goes on from there with the same result, where `random_state` is a
+        number. The file is removed at the end.
     random_state : int, RandomState instance or None, default=None
         Used for the samples that are learned from (of numbers, from 1,000 rows on), by `selection="random"`, by drawn
         candidates, and to hold out rows or deal them to folds.
@@ -235,7 +238,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         check_parameters(self, loss, classes=False)
         if isinstance(X, RowSource):
             self._y_ndim = 1 if X.n_targets == 1 else 2
-            with closing(Watch(callback, self.verbose)) as watch:
+            with self._watching(callback) as watch:
                 data = numbers_from(self, X, loss, watch)
                 self._fit(replace(data, held_out=self._validation_rows(chosen_rule(self.stop))), watch)
             return

@@ -205,15 +205,22 @@ class SurveyedSource(RowSource):
         size: int,
         *,
         n_threads: int | None = 1,
-        told: Callable[[int, Sum], None] | None = None,
+        told: Callable[[int, Sum], object] | None = None,
         before: tuple[int, Sum] | None = None,
     ) -> Sum:
-        """The sum over all rows, which are counted on the way; a pass that goes on from another is not checked."""
+        """The sum over all rows, which are counted on the way; a pass that is only a part of one is not checked."""
         if before is not None:
             return self._source.reduce(work, size, n_threads=n_threads, told=told, before=before)
-        tell = None if told is None else lambda done, sums: None if sums.found is None else told(done, sums.found)
+        is_cut_short = False
+
+        def tell(done: int, sums: _Sums[Sum]) -> bool:
+            nonlocal is_cut_short
+            is_cut_short = told is not None and sums.found is not None and bool(told(done, sums.found))
+            return is_cut_short
+
         sums = self._source.reduce(_Counted(work), size, n_threads=n_threads, told=tell)
-        sums.tally.check(self._expected)
+        if not is_cut_short:
+            sums.tally.check(self._expected)
         if sums.found is None:
             raise ValueError("no row of the source is left; give rows that are no errors.")
         return sums.found
