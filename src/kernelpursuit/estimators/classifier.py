@@ -23,7 +23,7 @@ from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_lo
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
 from kernelpursuit.estimators.parameters import check_parameters
 from kernelpursuit.estimators.spec import chosen_rule, is_word
-from kernelpursuit.losses import Logistic
+from kernelpursuit.losses import Logistic, Loss
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.one_vs_rest import refuse_validation_rows
 from kernelpursuit.pursuit import Watch
@@ -34,6 +34,16 @@ class _Log(Logistic):
     """Stands for `loss="log"` where parameters are checked, whatever the number of classes will be."""
 
     name = "log"
+
+
+class _Auto(_Log):
+    """Stands for `loss="auto"` there."""
+
+    name = "auto"
+
+
+# What the losses that go by the number of classes are checked as.
+STAND_INS: dict[str, Loss] = {"log": _Log(), "auto": _Auto()}
 
 
 class KernelPursuitClassifier(ClassPredictions):
@@ -221,7 +231,7 @@ class KernelPursuitClassifier(ClassPredictions):
         if y is None and not isinstance(X, RowSource):
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
-        check_parameters(self, _Log() if self._is_log else class_loss(self.loss, 2), classes=True)
+        check_parameters(self, STAND_INS[self.loss] if self._is_log else class_loss(self.loss, 2), classes=True)
         rule = chosen_rule(self.stop)
         if isinstance(X, RowSource):
             if own_atoms:
