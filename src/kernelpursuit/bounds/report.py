@@ -251,8 +251,8 @@ def _guarantee(model: KernelPursuitRegressor, problem: Problem) -> str:
     candidates = fitted_with(model, "candidates")
     if isinstance(candidates, str):
         looks_at_all = candidates == "all" or n_rows <= AUTO_CANDIDATES
-    elif np.ndim(candidates) == 0:
-        looks_at_all = candidates >= n_rows
+    elif isinstance(candidates, (int, np.integer)):
+        looks_at_all = int(candidates) >= n_rows
     else:
         return "none, since candidates names the atoms to look at"
     if greedy and looks_at_all:

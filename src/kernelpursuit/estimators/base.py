@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary
-from kernelpursuit.estimators.checks import ROWS, one_sentence
+from kernelpursuit.estimators.checks import ROWS, comparable, one_sentence
 from kernelpursuit.estimators.fitting import FitState, TrainingData, fit_model
 from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.exceptions import InterruptedFitWarning
@@ -166,7 +166,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             setattr(other, name, value)
         if self._state is not None:
             # What a later fit with warm_start=True is compared with.
-            known = {name: value for name, value in params.items() if name in self._state.given}
+            known = {name: comparable(value) for name, value in params.items() if name in self._state.given}
             assert isinstance(other.model_, FittedModel)
             other._state = replace(self._state, given={**self._state.given, **known}, model=other.model_)
         return other

@@ -24,7 +24,7 @@ from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
 from kernelpursuit.estimators.parameters import check_parameters
 from kernelpursuit.estimators.partial import FollowsLabels, checked_classes
 from kernelpursuit.estimators.spec import chosen_rule, is_word
-from kernelpursuit.losses import Logistic
+from kernelpursuit.losses import Logistic, Loss
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.one_vs_rest import refuse_validation_rows
 from kernelpursuit.rows import RowSource
@@ -34,6 +34,16 @@ class _Log(Logistic):
     """Stands for `loss="log"` where parameters are checked, whatever the number of classes will be."""
 
     name = "log"
+
+
+class _Auto(_Log):
+    """Stands for `loss="auto"` there."""
+
+    name = "auto"
+
+
+# What the losses that go by the number of classes are checked as.
+STAND_INS: dict[str, Loss] = {"log": _Log(), "auto": _Auto()}
 
 
 class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
@@ -233,7 +243,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
             if not (is_word(self.loss, "auto") or class_loss(self.loss, 2).name == "squared"):
                 raise ValueError(f"loss={self.loss!r} does not go with partial_fit; use loss='squared'.")
             loss_name = "squared"
-        check_parameters(self, _Log() if self._is_log else class_loss(self.loss, 2), classes=True)
+        check_parameters(self, STAND_INS[self.loss] if self._is_log else class_loss(self.loss, 2), classes=True)
         rule = chosen_rule(self.stop)
         if isinstance(X, RowSource):
             if own_atoms:

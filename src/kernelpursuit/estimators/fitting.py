@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from kernelpursuit._types import Matrix
-from kernelpursuit.estimators.checks import check_seed, digest, is_plain, same_settings
+from kernelpursuit.estimators.checks import check_seed, comparable, digest, same_settings
+from kernelpursuit.estimators.constants import SQUARE_SHARE, VALIDATED_SHARE
 from kernelpursuit.estimators.final_loss import validate_classes
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
 from kernelpursuit.estimators.sampled import Whole, all_rows_of, sampled
@@ -37,9 +37,6 @@ from kernelpursuit.pursuit.checkpoint import key_of
 from kernelpursuit.pursuit.watch import ASKED
 from kernelpursuit.rows import RowBlock
 from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, Max, as_rule
-
-# Of the time that classes take on all rows, that up to the end of the loop under the squared loss, and of validation.
-SQUARE_SHARE, VALIDATED_SHARE = 0.5, 0.75
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class TrainingData:
 class FitState:
     """What a fit was given and came to, for `warm_start`: two fits with the same `given` are parts of one path.
 
-    given      the parameters, and a digest of the data
+    given      the parameters, and digests of the data and of arrays among the parameters
     resolved   what "auto" and "learn" came to
     asked_for  what decides how many atoms are learned
     seed       of all that was drawn
@@ -253,9 +250,8 @@ def fitted_with(estimator: Any, data: TrainingData) -> dict[str, Any]:
     free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose", "checkpoint", "forgetting"}
     settings = {name: value for name, value in estimator.get_params(deep=False).items() if name not in free}
     held_out = None if rule is None else rule.validation_fraction()
-    # Arrays may be changed in place after the fit, so what is compared by value is copied.
-    settings = {name: copy.deepcopy(value) if is_plain(value) else value for name, value in settings.items()}
-    return {"data": digest(data.X, data.y, data.weights), "held_out": held_out, **settings}
+    kept = {name: comparable(value) for name, value in settings.items()}
+    return {"data": digest(data.X, data.y, data.weights), "held_out": held_out, **kept}
 
 
 def observed(spec: FitSpec, data: TrainingData) -> Observations:

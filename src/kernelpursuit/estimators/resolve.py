@@ -136,17 +136,18 @@ def _task(spec: FitSpec, watch: Watch) -> Task:
     loop = spec.loop
     # Of classes all is learned under the squared loss.
     loss = None if loop.classes else loop.loss
-    return Task(
+    base = LoopSpec(
+        dictionary=loop.dictionary,
+        max_atoms=loop.max_atoms,
+        seed=loop.seed,
+        fit_intercept=loop.fit_intercept and (loss is None or loss.has_constant),
+        memory_budget=loop.memory_budget,
+        n_jobs=loop.n_jobs,
         loss=loss,
         classes=loop.classes,
-        intercept=loop.fit_intercept and (loss is None or loss.has_constant),
-        seed=loop.seed,
-        n_jobs=loop.n_jobs,
-        memory_budget=loop.memory_budget,
-        alpha=spec.learning_alpha,
-        trend=_trend(spec),
-        watch=watch,
+        intervals=False,
     )
+    return Task(base, alpha=spec.learning_alpha, trend=_trend(spec), watch=watch)
 
 
 def _trend(spec: FitSpec) -> bool | None:

@@ -169,6 +169,9 @@ MIN_PENALTY_GAIN = 0.01  # fraction of the loss, for another penalty than the fi
 FINAL_WIDTH_FACTORS = (2.0, 4.0)  # of the widths that the square has learned [classes]
 MAX_WIDER_LOSS = 0.01  # fraction by which the validation loss of wider atoms may be larger [classes]
 MAX_FINAL_PRODUCTS = 1e7  # of rows, atoms and classes, in one look at a loss that may be chosen [hand]
+TRIAL_CONVERGED = 1e-4  # gradient of a trial: the square of the three digits to which losses are compared [classes]
+TRIAL_ITERATIONS = 40  # of a trial at most [classes]
+TREND_FREEDOM = 1e-10  # penalty of the constant and a line, a fraction of the largest: none but for rounding [hand]
 MIN_LOG_LOSS_GAIN = 0.02  # fraction of the log loss by which another loss has to be better than the square [classes]
 
 # Width and penalty for another loop than the default one.

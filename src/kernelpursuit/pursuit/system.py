@@ -80,7 +80,9 @@ def check_loss(spec: LoopSpec) -> None:
     if spec.loss is None:
         return
     what, why = f"loss={spec.loss.name!r}", "the others are squared-loss systems"
-    _require(isinstance(spec.update, (Orthogonal, Stagewise)), what, "update='orthogonal' or 'stagewise'", why)
+    any_loss = isinstance(spec.update, (Orthogonal, Stagewise))
+    only = f"update={spec.update.name!r} is for loss='squared'"
+    _require(any_loss, what, "update='orthogonal' or 'stagewise'", only)
     _require(spec.selection != "residual", what, "selection='gain', 'correlation' or 'random'", why)
     _require(not spec.exchange, what, "exchange=False", why)
     penalty = as_penalty(spec.penalty)
