@@ -78,14 +78,13 @@ def resolve(spec: FitSpec, seen: Observations, watch: Watch, before: Resolved | 
     dictionary: Dictionary = spec.loop.dictionary
     if learned is not None:
         dictionary = learned.atoms if learned.atoms is not None else KernelAtoms(learned.kernel)
-    says_all = learned is not None and learned.says_all
     loop = replace(
         spec.loop,
         dictionary=spec.with_trend(dictionary, None if learned is None else learned.trend),
         gamma=spec.loop.gamma if learned is None else "scale",
         penalty=_penalty(spec, learned),
         alpha=_alpha(spec, learned),
-        max_atoms=_most_atoms(spec, is_learned=says_all),
+        max_atoms=_most_atoms_of(spec, learned),
         candidates=_candidates(spec, learned),
         rule=spec.rule_for(learned),
     )
@@ -111,6 +110,14 @@ def _most_atoms(spec: FitSpec, *, is_learned: bool) -> int:
     if spec.max_atoms is not None:
         return spec.max_atoms
     return MOST_LEARNED if is_learned else MOST_PICKED
+
+
+def _most_atoms_of(spec: FitSpec, learned: Learned | None) -> int:
+    """The same after something was learned; "auto" has room for all atoms that were."""
+    most = _most_atoms(spec, is_learned=learned is not None and learned.says_all)
+    if spec.max_atoms is not None or learned is None or learned.atoms is None:
+        return most
+    return max(most, learned.atoms.n_atoms)
 
 
 def _alpha(spec: FitSpec, learned: Learned | None) -> float:
@@ -192,6 +199,7 @@ def _learn(
             n_features=X.shape[1],
             n_kernels=len(kernels) if gamma is None else 0,
             max_atoms=_most_atoms(spec, is_learned=atoms),
+            may_grow=spec.max_atoms is None,
             picks_atoms=atoms,
             all_atoms=not spec.stops_by_auto,
             refine=False if searches_width else spec.refine,

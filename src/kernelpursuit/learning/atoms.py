@@ -131,6 +131,14 @@ class Picked:
         scores = self.weights[n_fixed:].T @ self.model.values(kernel.spec, Z, task.n_threads)
         return scores + self.weights[:n_fixed].T @ task.fixed(Z)
 
+    def first(self, n_atoms: int) -> Picked:
+        """The atoms that were picked first; under the squared loss, whose weights nobody asks for."""
+        model = replace(
+            self.model, centers=self.model.centers[:n_atoms], width_factors=self.model.width_factors[:n_atoms]
+        )
+        n_fixed = len(self.weights) - len(self.rows)
+        return replace(self, model=model, rows=self.rows[:n_atoms], weights=self.weights[: n_fixed + n_atoms])
+
     def moved(self, kernel: Kernel, model: Model, rows: Rows, task: Task) -> Picked:
         """The same atoms moved, and under another loss than the squared one, with weights that fit them.
 
