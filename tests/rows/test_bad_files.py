@@ -2,12 +2,14 @@
 
 import gzip
 import os
+import pickle
 import subprocess
 import sys
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
@@ -187,3 +189,9 @@ def test_a_missing_package_is_named():
     code = "import sys; sys.modules['pyarrow'] = None; from kernelpursuit.rows import open_rows; open_rows('x.parquet')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ImportError: reading x.parquet needs pyarrow: pip install 'kernelpursuit[io]'." in done.stderr
+
+
+def test_a_filtered_dataset_cannot_be_pickled(tmp_path):
+    path = write(tmp_path, "x.parquet", a=[1.0], y=[1.0])
+    source = open_rows(pyarrow.dataset.dataset(path).filter(pyarrow.dataset.field("a") > 0), "y")
+    refused(r"a dataset with a filter cannot be pickled; give a function", pickle.dumps, source, kind=TypeError)

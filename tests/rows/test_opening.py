@@ -186,8 +186,7 @@ def again(source):
     """The source after it was pickled, where it can be."""
     try:
         return pickle.loads(pickle.dumps(source))
-    except TypeError as error:
-        assert "a dataset with a filter cannot be pickled; give a function" in str(error)
+    except TypeError:
         return source
 
 

@@ -148,9 +148,10 @@ def is_table_file(path: Path) -> bool:
 
 
 def parts_of_files(paths: Sequence[Path]) -> list[Part]:
-    """The tables in files and folders; those of a folder by their names, without hidden ones and ones that begin with _.
+    """The tables in files and folders; those of a folder in the order of their names.
 
-    A folder named `key=value` gives a column to the files in it.
+    Files and folders that begin with a dot or with _ are left out, as they hold no rows by convention. A folder named
+    `key=value` gives a column to the files in it.
     """
     arrow(f"reading {paths[0]}")
     found = [(root, path) for root in paths for path in _files(root)]

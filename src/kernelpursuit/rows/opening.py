@@ -91,12 +91,7 @@ def open_rows(
         if features is not None:
             raise ValueError("features is for data with column names, and X is a source already; give it there.")
         return _with(data, y, sample_weight)
-    is_function = callable(data)
-    first = first_of(data) if is_function else None
-    if is_function and (is_arrow_table(first) or is_frame(first)):
-        parts: list[Part] | None = [CalledPart(data, first)]
-    else:
-        parts = None if is_function else _parts(data)
+    parts, first = _parts_or_first(data)
     if parts is not None:
         names = parts[0].schema.names
         own_y, own_weight = (_is_column(one, names) for one in (y, sample_weight))
@@ -109,7 +104,30 @@ def open_rows(
     for name, given in {"y": y, "sample_weight": sample_weight}.items():
         if isinstance(given, str) and not _is_path(given):
             raise ValueError(f"{name}={given!r} names a column, but X has no column names; give an array or a path.")
-    return _with(CalledSource(data, first) if is_function else _source_of_array(data), y, sample_weight)
+    return _with(_source_of_arrays(data, first), y, sample_weight)
+
+
+def open_features(data: Rows, names: Sequence[str] | None) -> RowSource:
+    """The features of rows to predict: the columns of these names, where data have names and a model has."""
+    _refuse_iterators(data)
+    if isinstance(data, RowSource):
+        given = data.feature_names
+        if names is not None and given is not None and list(given) != list(names):
+            raise ValueError(
+                f"X has the features {', '.join(given[:8])}, but the model was fitted with {', '.join(names[:8])}; "
+                "give them to open_rows in this order, by features=[...]."
+            )
+        return data
+    parts, first = _parts_or_first(data)
+    return _source_of_arrays(data, first) if parts is None else TableSource(parts, features=names)
+
+
+def _parts_or_first(data: Rows) -> tuple[list[Part] | None, Any]:
+    """The parts of a table with column names, or None; and what a function yields first."""
+    if not callable(data):
+        return _parts(data), None
+    first = first_of(data)
+    return ([CalledPart(data, first)] if is_arrow_table(first) or is_frame(first) else None), first
 
 
 def _with(source: RowSource, y: Rows, sample_weight: Rows) -> RowSource:
@@ -136,7 +154,9 @@ def _one_a_row(name: str, given: Rows) -> RowSource | None:
     return SlicedSource(given if is_stored(given) else np.asarray(given), name, as_targets=True)
 
 
-def _source_of_array(data: Rows) -> RowSource:
+def _source_of_arrays(data: Rows, first: Any) -> RowSource:
+    if callable(data):
+        return CalledSource(data, first)
     if isinstance(data, (str, Path)):
         return SlicedSource(open_stored(Path(data)), str(data))
     if sp.issparse(data):

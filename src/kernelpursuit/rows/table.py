@@ -88,6 +88,11 @@ class TableSource(RowSource):
             is_float32 &= all(part.schema.field(name).type == pa.float32() for name in chosen.features)
         self._dtype = np.float32 if is_float32 else np.float64
 
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse names of columns that one of the parts does not have."""
+        for part in self._parts:
+            Columns.chosen(part.place, part.schema.names, features=names)
+
     def blocks(self, size: int, start: int = 0) -> Iterator[RowBlock]:
         """Blocks made of record batches, which are read as they are needed."""
         for first, table in self.tables(size, start):
