@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = ("_native", "rows", "kernels", "dictionary", "engine", "stopping", "losses", "pursuit")
 # What extras bring, and what is slow to import.
 TABLES = {"pandas", "polars", "pyarrow", "h5py", "zarr"}
+TABLE_FILES = ("columns.py", "parts.py", "files.py", "streams.py", "table.py", "writing.py")
 NOT_AT_IMPORT = TABLES | {"matplotlib", "dask", "distributed", "onnx", "typer", "rich"}
 
 
@@ -47,7 +48,7 @@ def test_only_numpy_and_scipy_below_the_estimators():
     """The files below the estimators import nothing else from outside, not even inside a function."""
     allowed = {"numpy", "scipy", "kernelpursuit", "__future__", *sys.stdlib_module_names}
     # Rows may come from anywhere; what reads them is imported when it is asked to.
-    tables = {name: {"pyarrow", "polars"} for name in ("columns.py", "parts.py", "files.py", "streams.py", "table.py")}
+    tables = {name: {"pyarrow", "polars"} for name in TABLE_FILES}
     optional = {"path.py": {"pandas"}, "threads.py": {"threadpoolctl"}, "arrays.py": {"h5py", "zarr"}, **tables}
     for folder in LAYERS:
         for file in (ROOT / "src" / "kernelpursuit" / folder).rglob("*.py"):
