@@ -124,7 +124,7 @@ class PolarsPart(Part):
         self.place, self.constants = "the lazy frame", {}
         self._frame = frame
         # No rows are read for it.
-        self.schema = frame.collect_schema().to_frame().to_arrow().schema
+        self.schema = frame.clear().collect().to_arrow().schema
 
     def _batches(self, columns: list[str], size: int, start: int) -> Iterator[pa.RecordBatch]:
         chosen = self._frame.select(columns).slice(start)
