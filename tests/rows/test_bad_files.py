@@ -63,7 +63,7 @@ def test_no_rows_at_all(tmp_path):
     write(tmp_path, "1.parquet", a=pa.array([], pa.float64()), y=pa.array([], pa.float64()))
     refused(r"1.parquet has no rows; give at least one", open_rows, tmp_path / "1.parquet", "y")
     write(tmp_path, "2.parquet", a=pa.array([], pa.float64()), y=pa.array([], pa.float64()))
-    refused(r"none of the 2 files from .*1.parquet on has rows; give at least one", open_rows, tmp_path, "y")
+    refused(r"1.parquet has no rows nor has any of the 1 others; give at least one", open_rows, tmp_path, "y")
     refused(r"X has no rows", open_rows, np.empty((0, 2)))
     (tmp_path / "e.csv").touch()
     refused(r"e.csv has no column 'y'; it has none", open_rows, tmp_path / "e.csv", "y")
@@ -195,3 +195,8 @@ def test_a_filtered_dataset_cannot_be_pickled(tmp_path):
     path = write(tmp_path, "x.parquet", a=[1.0], y=[1.0])
     source = open_rows(pyarrow.dataset.dataset(path).filter(pyarrow.dataset.field("a") > 0), "y")
     refused(r"a dataset with a filter cannot be pickled; give a function", pickle.dumps, source, kind=TypeError)
+
+
+def test_a_dataset_without_files(tmp_path):
+    dataset = pyarrow.dataset.dataset([], schema=pa.schema([("a", pa.float64())]), format="parquet")
+    refused(r"the dataset has no files; give at least one", open_rows, dataset)

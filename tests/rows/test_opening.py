@@ -437,7 +437,20 @@ def test_a_source_stays_one():
     assert block.weights.tolist() == [1, 2, 3]
 
 
+class OnADevice:
+    """An array of another library, as far as one can see from outside."""
+
+    shape, dtype = (2, 2), "float32 of that library"
+
+    def __dlpack__(self):
+        raise NotImplementedError
+
+    def __getitem__(self, which):
+        raise NotImplementedError
+
+
 def test_data_in_memory_are_no_source():
+    assert not is_source(OnADevice())
     for data in (
         np.zeros((2, 2)),
         [[1.0]],

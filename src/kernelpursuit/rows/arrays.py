@@ -13,6 +13,9 @@ import scipy.sparse as sp
 from kernelpursuit._types import Matrix
 from kernelpursuit.rows.source import RowBlock, RowSource
 
+# What arrays and columns in memory have, and stored arrays do not.
+IN_MEMORY = ("__array_interface__", "__array_namespace__", "__dlpack__", "to_numpy", "iloc")
+
 
 def is_sliced(data: Any) -> bool:
     """Whether data are an array of some kind, of which slices can be taken."""
@@ -21,8 +24,7 @@ def is_sliced(data: Any) -> bool:
 
 def is_stored(data: Any) -> bool:
     """Whether data are an array that lies elsewhere than in memory and is no NumPy array: of Zarr, HDF5 and others."""
-    in_memory = isinstance(data, np.ndarray) or sp.issparse(data) or hasattr(data, "__array_namespace__")
-    return is_sliced(data) and not in_memory and not hasattr(data, "iloc") and not hasattr(data, "to_numpy")
+    return is_sliced(data) and not sp.issparse(data) and not any(hasattr(data, name) for name in IN_MEMORY)
 
 
 class StoredArray:

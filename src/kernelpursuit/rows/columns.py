@@ -51,6 +51,7 @@ class Columns:
         if twice:
             raise ValueError(f"{place} has {names.count(twice[0])} columns named {twice[0]!r}; give each its own name.")
         targets = () if y is None else (y,) if isinstance(y, str) else tuple(y)
+        features = [features] if isinstance(features, str) else features
         others = {*targets, weight}
         chosen = cls(tuple(name for name in names if name not in others) if features is None else tuple(features))
         chosen = replace(chosen, targets=targets, weight=weight)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from kernelpursuit.rows.parts import BYTES_AT_A_TIME, COLUMN_BYTES_AT_A_TIME, FilePart, Part, after, arrow
 
@@ -183,4 +184,4 @@ def _files(root: Path) -> Iterable[Path]:
 
 
 def _keys(folders: Sequence[str]) -> dict[str, Any]:
-    return dict(folder.split("=", 1) for folder in folders if "=" in folder)
+    return dict(unquote(folder).split("=", 1) for folder in folders if "=" in folder)

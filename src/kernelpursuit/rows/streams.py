@@ -113,6 +113,8 @@ def parts_of_dataset(dataset: ds.Dataset) -> list[Part]:
         fragments = list(dataset.get_fragments())
     except ValueError:
         return [DatasetPart(dataset)]
+    if not fragments:
+        raise ValueError("the dataset has no files; give at least one.")
     return [FragmentPart(fragment, dataset.schema) for fragment in fragments]
 
 

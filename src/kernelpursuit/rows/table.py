@@ -45,17 +45,8 @@ class TableSource(RowSource):
         self.feature_names = list(self._columns.features)
         self.n_features, self.n_targets = len(self._columns.features), len(self._columns.targets)
         if self.n_rows == 0:
-            whole = (
-                f"none of the {len(parts)} files from {first.place} on has"
-                if len(parts) > 1
-                else f"{first.place} has no"
-            )
-            raise ValueError(f"{whole} rows; give at least one.")
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all columns that there are."""
-        return list(self._parts[0].schema.names)
+            others = f" nor has any of the {len(parts) - 1} others" if len(parts) > 1 else ""
+            raise ValueError(f"{first.place} has no rows{others}; give at least one.")
 
     def _check_types(self) -> None:
         """Refuse columns that a model cannot use, and parts that differ in what a column holds."""

@@ -26,9 +26,6 @@ GROUP_ROWS = 2**18
 class Writer(ABC):
     """Takes blocks of values, a column for each name, and columns that are passed on as they came."""
 
-    #: Whether columns of a table can be kept beside the values.
-    keeps_columns = True
-
     @abstractmethod
     def write(self, values: Sequence[np.ndarray], kept: pa.Table | None) -> None:
         """Add the next rows."""
@@ -92,8 +89,6 @@ class TableWriter(Writer):
 class NpyWriter(Writer):
     """Writes one array to a `.npy` file, of any number of rows."""
 
-    keeps_columns = False
-
     def __init__(self, path: Path):
         self._file = open(path, "wb")  # noqa: SIM115 - closed by `close`
         self._n_rows, self._begin = 0, 0
@@ -132,8 +127,6 @@ class NpyWriter(Writer):
 
 class ArrayWriter(Writer):
     """Writes into an array that is there, of NumPy, Zarr, HDF5 or any other that takes slices."""
-
-    keeps_columns = False
 
     def __init__(self, out: Any):
         self._out, self._n_rows = out, 0
