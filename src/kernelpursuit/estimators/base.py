@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary
+from kernelpursuit.estimators.blocks import BlockPredictions
 from kernelpursuit.estimators.checks import ROWS, comparable, one_sentence
 from kernelpursuit.estimators.fitting import FitState, TrainingData, fit_model
 from kernelpursuit.estimators.spec import chosen_rule
@@ -30,7 +31,7 @@ from kernelpursuit.pursuit.interrupt import on_interrupt
 from kernelpursuit.stopping import StoppingRule
 
 
-class BaseKernelPursuit(ByName, BaseEstimator):
+class BaseKernelPursuit(BlockPredictions, ByName, BaseEstimator):
     """Greedy sparse kernel model; see the subclasses."""
 
     #: Attributes that a fit sets, all of them at its end.

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.estimators.blocks import takes_sources
 from kernelpursuit.estimators.checks import check_coverage, check_rows_and_targets
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.from_source import numbers_from
@@ -256,6 +257,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         )
         self._fit(data, callback)
 
+    @takes_sources
     def predict(self, X: Matrix, return_std: bool = False, interval: float | None = None) -> Any:
         """Predict targets.
 
@@ -297,6 +299,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         shaped = tuple(self._shaped(values, X) for values in out)
         return shaped if len(shaped) > 1 else shaped[0]
 
+    @takes_sources
     def predict_interval(self, X: Matrix, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Predict intervals that hold a given fraction of new targets.
 

@@ -130,6 +130,10 @@ class RowSource(ABC):
             raise ValueError("the source has no rows; give at least one.")
         return total
 
+    def where(self, number: int) -> str:
+        """What a sentence calls a row: its number, counted from 0, and its file where there is one."""
+        return f"row {number:,}"
+
     def map(self, change: Callable[[RowBlock], RowBlock]) -> RowSource:
         """The same rows with something changed in every block, when it is looked at."""
         return MappedSource(self, change)
@@ -150,6 +154,10 @@ class MappedSource(RowSource):
     def blocks(self, size: int, start: int = 0) -> Iterator[RowBlock]:
         """The blocks of the source, changed."""
         return map(self._change, self._source.blocks(size, start))
+
+    def where(self, number: int) -> str:
+        """The row of the source, which keeps its number."""
+        return self._source.where(number)
 
     def reduce(
         self,
