@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.pursuit.basis import DEPENDENT
-from kernelpursuit.pursuit.fits import Fit, Outcome, Shortlist
+from kernelpursuit.pursuit.fits import ExaminedAtoms, Fit, Outcome
 from kernelpursuit.pursuit.fits.base import column_squares
 from kernelpursuit.pursuit.scores import running_scores
 from kernelpursuit.stopping import ALL_PICKED
@@ -151,17 +151,17 @@ class Selector:
         self.correlation_before = self.scores.best_correlation()
         return self.correlation_before
 
-    def _try(self, shortlist: Shortlist, always: bool = False) -> Outcome | str:
-        """Add the best of a shortlist, if it is worth it (or `always`); a sentence says why the fit ends here."""
-        scores = self._score(shortlist)
-        for atom in shortlist.atoms[dependent := self.fit.dependent(shortlist)]:
+    def _try(self, examined: ExaminedAtoms, always: bool = False) -> Outcome | str:
+        """Add the best of those examined, if it is worth it (or `always`); a sentence says why the fit ends here."""
+        scores = self._score(examined)
+        for atom in examined.atoms[dependent := self.fit.dependent(examined)]:
             self.skip(atom)
         scores[dependent] = -np.inf
         while (best := scores.max()) > -np.inf:
             k = int(np.flatnonzero(scores >= best * (1 - TIE))[0])
-            if not always and self._is_worthless(shortlist, k):
+            if not always and self._is_worthless(examined, k):
                 return NOTHING_TO_GAIN
-            outcome, atom = self.fit.add(shortlist, k), int(shortlist.atoms[k])
+            outcome, atom = self.fit.add(examined, k), int(examined.atoms[k])
             if outcome is Outcome.ENDED:
                 return self.fit.end_reason
             if outcome is Outcome.ADDED:
@@ -175,16 +175,16 @@ class Selector:
             scores[k] = -np.inf
         return Outcome.DEPENDENT
 
-    def _score(self, shortlist: Shortlist) -> np.ndarray:
+    def _score(self, examined: ExaminedAtoms) -> np.ndarray:
         if self.selection in SCORES:
-            return SCORES[self.selection](shortlist.u, shortlist.a, shortlist.inner)
+            return SCORES[self.selection](examined.u, examined.a, examined.inner)
         # The others have proposed one atom alone.
-        return np.zeros(len(shortlist.atoms))
+        return np.zeros(len(examined.atoms))
 
-    def _is_worthless(self, shortlist: Shortlist, k: int) -> bool:
+    def _is_worthless(self, examined: ExaminedAtoms, k: int) -> bool:
         if self.selection not in SCORES or self.n_looked_at is not None:
             return False
-        correlation = _correlation(shortlist.u[:, [k]], shortlist.a, shortlist.inner[[k]])
+        correlation = _correlation(examined.u[:, [k]], examined.a, examined.inner[[k]])
         return bool(correlation[0] <= WORTHLESS * self.fit.initial_cost)
 
     def _squared_residuals(self) -> np.ndarray:
