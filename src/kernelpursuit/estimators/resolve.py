@@ -87,6 +87,8 @@ def resolve(spec: FitSpec, seen: Observations, watch: Watch, before: Resolved | 
         alpha=_alpha(spec, learned),
         max_atoms=_most_atoms(spec, is_learned=says_all),
         candidates=_candidates(spec, learned),
+        # Of atoms that were learned there are few, and all of them are picked.
+        shortlist=None if learned is not None and learned.atoms is not None else spec.loop.shortlist,
         rule=spec.rule_for(learned),
     )
     scales = None if learned is None else learned.scales
