@@ -147,7 +147,8 @@ class TestEnd:
         monkeypatch.setattr(shortlists, "ATOMS_PER_STEP", 1)
         first, second = rng.normal(size=(2, 30))
         columns = np.stack([first, 2 * first, -first, 3 * first, second], axis=1)
-        path = pursuit_path(columns, first + 1e-3 * rng.normal(size=30), kernel="precomputed", penalty=None, shortlist=3)
+        y = first + 1e-3 * rng.normal(size=30)
+        path = pursuit_path(columns, y, kernel="precomputed", penalty=None, shortlist=3)
         assert path.atom.tolist() == [0, 4]
         assert sorted(atom for _, atom in path.skipped) == [1, 2, 3]
 
