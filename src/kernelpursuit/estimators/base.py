@@ -53,6 +53,7 @@ class BaseKernelPursuit(BlockPredictions, ByName, BaseEstimator):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
+        shortlist: int | None = None,
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
@@ -78,6 +79,7 @@ class BaseKernelPursuit(BlockPredictions, ByName, BaseEstimator):
         self.update = update
         self.exchange = exchange
         self.candidates = candidates
+        self.shortlist = shortlist
         self.penalty = penalty
         self.alpha = alpha
         self.stop = stop

@@ -54,7 +54,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
 
     Parameters
     ----------
-    kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty, refine, trend
+    kernel, gamma, max_atoms, selection, update, exchange, candidates, shortlist, penalty, refine, trend
         As for `KernelPursuitRegressor`. Where `gamma` is learned, so are kernel, scales and atoms, under the squared
         loss on codes of -1 and +1, whatever the loss; coefficients are then found under the loss. With a `gamma` of
         your own and a loss other than "squared", `selection="gain"` goes by the weighted square that equals the loss
@@ -158,6 +158,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
+        shortlist: int | None = None,
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
@@ -185,6 +186,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
             update=update,
             exchange=exchange,
             candidates=candidates,
+            shortlist=shortlist,
             penalty=penalty,
             alpha=alpha,
             stop=stop,

@@ -64,6 +64,7 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
         selection=estimator.selection,
         update=update,
         exchange=estimator.exchange,
+        shortlist=estimator.shortlist,
         penalty="ridge" if is_word(estimator.penalty, "auto") else estimator.penalty,
         truncate=truncate,
         loss=fitted_loss,

@@ -67,6 +67,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
     candidates : {"auto", "all"}, int or array of int, default="auto"
         Which atoms are looked at: all of them; that many, drawn anew each step; or just those named. "auto" is all,
         and where there are more than 10,000, a random 10,000.
+    shortlist : int, optional
+        Steps, at most, that one pass over all candidates serves, for many rows and candidates. After a pass all scores
+        are exact; between passes the best of a list of candidates is picked, whose scores alone are brought up to date.
+        None and 1 are a pass a step, which is exact; 16 is a good value, see the documentation on massive data. It is
+        for `selection` "gain" and "correlation" and `update="orthogonal"`, and where atoms are learned it has nothing
+        to do, since these are few.
     penalty : {"auto", "ridge", "rkhs", "nugget", "ols"} or None, default="auto"
         What is added to the cost. "ridge" is `L = alpha I`, "rkhs" `L = n alpha K`; "auto" is "rkhs" where kernel,
         scales and noise of a Gaussian process are learned (the squared loss, fewer than 5,000 rows, `alpha="auto"`,

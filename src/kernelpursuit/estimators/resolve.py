@@ -86,6 +86,8 @@ def resolve(spec: FitSpec, seen: Observations, watch: Watch, before: Resolved | 
         alpha=_alpha(spec, learned),
         max_atoms=_most_atoms_of(spec, learned),
         candidates=_candidates(spec, learned),
+        # Of atoms that were learned there are few, and all of them are picked.
+        shortlist=None if learned is not None and learned.atoms is not None else spec.loop.shortlist,
         rule=spec.rule_for(learned),
     )
     scales = None if learned is None else learned.scales
