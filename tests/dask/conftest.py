@@ -8,7 +8,7 @@ from kernelpursuit.estimators import sampled
 
 @pytest.fixture(scope="session")
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster:
         yield cluster
 
 

@@ -119,7 +119,9 @@ class TestSameAsInMemory:
 class TestFrames:
     def test_lengths_that_are_not_known(self, rows, client, small_samples):
         X, y = rows
-        expected = kernelpursuit.KernelPursuitRegressor(**FEW).fit(pd.DataFrame(X[X[:, 0] > 0], columns=list("abc")), y[X[:, 0] > 0])
+        expected = kernelpursuit.KernelPursuitRegressor(**FEW).fit(
+            pd.DataFrame(X[X[:, 0] > 0], columns=list("abc")), y[X[:, 0] > 0]
+        )
         table = frame(X).assign(y=dd.from_pandas(pd.Series(y), npartitions=3))
         table = table[table.a > 0]
         for target in ("y", ["y"]):

@@ -10,7 +10,7 @@ connection  the client, and what is said where a worker fails
 
 try:
     import dask.array
-    import dask.dataframe
+    import dask.dataframe  # noqa: F401
     import distributed  # noqa: F401
 except ImportError:
     raise ImportError("kernelpursuit.dask needs Dask: pip install 'kernelpursuit[dask]'") from None

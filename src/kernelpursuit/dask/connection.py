@@ -30,7 +30,7 @@ def connected(client: Client | None) -> Client:
         client.wait_for_workers(1, timeout=WAIT_FOR_A_WORKER)
     except TimeoutError:
         raise ValueError(
-            f"the cluster at {client.scheduler.address} has had no worker for {WAIT_FOR_A_WORKER:.0f} s; add one."
+            f"the cluster has had no worker for {WAIT_FOR_A_WORKER:.0f} s; add one, with cluster.scale(1) for example."
         ) from None
     return client
 

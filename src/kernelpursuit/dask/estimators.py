@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import dask.array as da
-import numpy as np
 from distributed import Client
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +15,7 @@ from kernelpursuit.dask.partitions import is_collection
 from kernelpursuit.dask.scores import Accuracy, RSquared
 from kernelpursuit.dask.source import DaskSource
 from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.model import FittedModel
 
 #: Predictions: of a Dask collection a Dask array, of rows in memory an array.
 Values = Any
@@ -71,6 +70,7 @@ class OnCluster(BaseKernelPursuit):
         if not is_collection(X):
             return getattr(plain, method)(X, **settings)
         # Workers have a thread for each task, and no use for steps that were not kept.
+        assert isinstance(self.model_, FittedModel), "there is one model of all classes"
         smaller = plain.at(self.model_.n_steps, keep_path=False).set_params(n_jobs=1)
         return predicted(smaller, method, X, **settings)
 
@@ -83,7 +83,9 @@ class OnCluster(BaseKernelPursuit):
     def __sklearn_clone__(self) -> Self:
         """A client cannot be copied: clones share it."""
         params = {name: clone(value, safe=False) for name, value in self._plain_params().items()}
-        return type(self)(**params, client=self.client)
+        copied = type(self)(**params)
+        copied.client = self.client
+        return copied
 
     def __copy__(self) -> Self:
         """A copy has the client, where a pickle has none."""

@@ -34,7 +34,7 @@ class Prediction:
 
     method: str
     settings: dict[str, object]
-    dtype: type
+    dtype: type[np.floating]
     empty: np.ndarray
 
     def __call__(self, X: Chunk, model: BaseKernelPursuit) -> np.ndarray:
@@ -51,9 +51,7 @@ class Prediction:
         return out
 
 
-def predicted(
-    model: BaseKernelPursuit, method: str, X: object, **settings: object
-) -> da.Array | tuple[da.Array, ...]:
+def predicted(model: BaseKernelPursuit, method: str, X: object, **settings: object) -> da.Array | tuple[da.Array, ...]:
     """What a method of a fitted estimator returns of rows: a Dask array with the chunks of X, or several.
 
     The model is a task of its own, which workers pass on to each other once.

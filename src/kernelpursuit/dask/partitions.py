@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import dask.array as da
 import dask.dataframe as dd
@@ -13,30 +13,27 @@ import numpy as np
 import pandas as pd
 from dask.delayed import Delayed, delayed
 from distributed import Client
-from numpy.typing import DTypeLike
 
 from kernelpursuit.dask.connection import workers_may_fail
 from kernelpursuit.dask.work import Chunk, Piece, Place
 from kernelpursuit.estimators.columns import DATES, TEXT
 
-#: What rows, targets and weights may be given as.
-Collection: TypeAlias = da.Array | dd.DataFrame | dd.Series
+#: Rows as a Dask array or frame, in chunks of rows, and anything as a Dask array, frame or series. Dask makes most
+#: methods of these at run time, where no checker of types sees them.
+Rows: TypeAlias = Any
+Collection: TypeAlias = Any
 
 
 @dataclass(frozen=True)
 class Partition:
     """Rows that lie together on a worker, with their targets and weights.
 
-    place    where they are among all
-    X        the chunk with their features
-    y        chunks with their targets, and which rows of each; none where targets are columns of X
-    weights  the same of their weights, or None
+    place   where they are among all
+    chunks  those that have them; no targets where these are columns of X
     """
 
     place: Place
-    X: Delayed
-    y: list[tuple[Piece, Delayed]]
-    weights: list[tuple[Piece, Delayed]] | None
+    chunks: tuple[Delayed, list[tuple[Piece, Delayed]], list[tuple[Piece, Delayed]] | None]
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class Given:
     n_targets      how many there are
     """
 
-    X: da.Array | dd.DataFrame
+    X: Rows
     y: Collection | None
     weights: Collection | None
     targets: tuple[str, ...]
@@ -57,34 +54,24 @@ class Given:
     @classmethod
     def of(cls, X: object, y: object, weights: object = None) -> Given:
         """Refuse what is not in rows on a cluster, before anything is computed."""
-        rows = as_rows(X)
-        if weights is not None:
-            weights = _on_cluster("sample_weight", weights)
-            if weights.ndim != 1:
-                raise ValueError(f"sample_weight has {weights.ndim} dimensions; give one weight for each row.")
-        names = (y,) if isinstance(y, str) else tuple(y) if isinstance(y, list) else ()
+        rows, names = as_rows(X), (y,) if isinstance(y, str) else tuple(y) if isinstance(y, list) else ()
+        shares = None if weights is None else _on_cluster("sample_weight", weights)
+        if shares is not None and shares.ndim != 1:
+            raise ValueError(f"sample_weight has {shares.ndim} dimensions; give one weight for each row.")
         if names:
-            if not isinstance(rows, dd.DataFrame):
-                raise ValueError(f"y={y!r} names columns, but X is an array; give y as an array.")
-            for name in names:
-                if name not in rows.columns:
-                    raise ValueError(f"y={y!r} is no column of X; give the name of one, or a Dask series.")
-            if set(rows.columns) == set(names):
-                raise ValueError(f"X has no columns beside y={y!r}; give some that are features.")
-        given = cls(
-            rows, None if names else _on_cluster("y", y), weights=weights, targets=names, n_targets=len(names) or 1
-        )
+            _check_names(rows, names)
+            given = cls(rows, None, shares, targets=names, n_targets=len(names))
+        else:
+            targets = _on_cluster("y", y)
+            if targets.ndim > 2:
+                raise ValueError(f"y has {targets.ndim} dimensions; give one target for each row, or columns of them.")
+            n_targets = targets.shape[1] if targets.ndim == 2 else 1
+            given = cls(rows, _in_whole_rows(targets), shares, targets=(), n_targets=n_targets)
         check_numbers(given.features)
-        if given.y is None:
-            return given
-        if given.y.ndim > 2:
-            raise ValueError(f"y has {given.y.ndim} dimensions; give one target for each row, or columns of them.")
-        y_rows = given.y.rechunk({1: -1}) if isinstance(given.y, da.Array) and given.y.ndim == 2 else given.y
-        n_targets = y_rows.shape[1] if y_rows.ndim == 2 else 1
-        return cls(rows, y_rows, weights=weights, targets=(), n_targets=n_targets)
+        return given
 
     @property
-    def features(self) -> da.Array | dd.DataFrame:
+    def features(self) -> Rows:
         """X without its targets."""
         return self.X.drop(columns=list(self.targets)) if self.targets else self.X
 
@@ -106,20 +93,16 @@ class Given:
         if rows.n_rows == 0:
             raise ValueError(f"X has no rows in any of its {len(rows.parts)} partitions; give at least one.")
         features, dtype = self.features, float_type(self.features)
+        n_features = features.shape[1]
         columns = (list(features.columns), list(self.targets)) if self.targets else None
         partitions = []
         for number, (start, stop) in enumerate(pairwise([0, *rows.ends.tolist()])):
             if start == stop:
                 continue
-            place = Place(number, start, stop - start, features.shape[1], dtype=dtype, columns=columns)
-            partitions.append(
-                Partition(
-                    place,
-                    rows.parts[number],
-                    [] if targets is None else targets.pieces(start, stop),
-                    None if weights is None else weights.pieces(start, stop),
-                )
-            )
+            place = Place(number, start, stop - start, n_features, dtype=dtype, columns=columns)
+            y = [] if targets is None else targets.pieces(start, stop)
+            shares = None if weights is None else weights.pieces(start, stop)
+            partitions.append(Partition(place, (rows.parts[number], y, shares)))
         return partitions
 
 
@@ -148,12 +131,18 @@ class _Chunks:
         return pieces
 
 
-def as_rows(X: object) -> da.Array | dd.DataFrame:
+def as_rows(X: object) -> Rows:
     """Rows with all of their features in every chunk."""
     rows = _on_cluster("X", X)
     if rows.ndim != 2:
         raise ValueError(f"X has {rows.ndim} dimensions; give rows with a column for each feature.")
-    return rows.rechunk({1: -1}) if isinstance(rows, da.Array) and rows.numblocks[1] > 1 else rows
+    return _in_whole_rows(rows)
+
+
+def _in_whole_rows(values: Collection) -> Collection:
+    """The same with all columns in every chunk."""
+    is_divided = isinstance(values, da.Array) and values.ndim == 2 and values.numblocks[1] > 1
+    return values.rechunk({1: -1}) if is_divided else values
 
 
 def is_collection(X: object) -> bool:
@@ -161,7 +150,7 @@ def is_collection(X: object) -> bool:
     return isinstance(X, da.Array | dd.DataFrame | dd.Series)
 
 
-def check_numbers(X: da.Array | dd.DataFrame) -> None:
+def check_numbers(X: Rows) -> None:
     """Refuse features that are text or dates."""
     if isinstance(X, da.Array):
         if X.dtype.kind not in "fiub":
@@ -174,10 +163,22 @@ def check_numbers(X: da.Array | dd.DataFrame) -> None:
             raise ValueError(f"X is not usable: column {name!r} holds {dtype}; {TEXT}.")
 
 
-def float_type(X: da.Array | dd.DataFrame) -> DTypeLike:
+def float_type(X: Rows) -> type[np.floating]:
     """The type in which features are fitted, as scikit-learn has it: float32 where all are, else float64."""
     dtypes = [X.dtype] if isinstance(X, da.Array) else list(X.dtypes)
     return np.float32 if all(dtype == np.float32 for dtype in dtypes) else np.float64
+
+
+def _check_names(X: Rows, names: tuple[str, ...]) -> None:
+    """Refuse targets that are no columns of X, or all of them."""
+    shown = repr(names[0]) if len(names) == 1 else repr(list(names))
+    if not isinstance(X, dd.DataFrame):
+        raise ValueError(f"y={shown} names columns, but X is an array; give y as an array.")
+    for name in names:
+        if name not in X.columns:
+            raise ValueError(f"y={shown} is no column of X; give the name of one, or a Dask series.")
+    if set(X.columns) == set(names):
+        raise ValueError(f"X has no columns beside y={shown}; give some that are features.")
 
 
 def _on_cluster(name: str, given: object) -> Collection:

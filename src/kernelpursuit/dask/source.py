@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import cloudpickle
 import numpy as np
 from dask.delayed import Delayed, delayed
-from distributed import Client
+from distributed import Client, Future
 
-from kernelpursuit.dask.partitions import Given, Partition
 from kernelpursuit.dask.connection import connected, workers_may_fail
+from kernelpursuit.dask.partitions import Given, Partition
 from kernelpursuit.dask.work import added, blocks_of, sum_of_partition, unpickled
 from kernelpursuit.rows import RowBlock, RowSource
 from kernelpursuit.rows.source import Sum
@@ -55,9 +56,8 @@ class DaskSource(RowSource):
             if _end([partition]) <= start:
                 continue
             with workers_may_fail():
-                chunks = self._client.compute(delayed([partition.X, partition.y, partition.weights])).result()
-            X, y, weights = chunks
-            for block in blocks_of(partition.place, size, X, y=y, weights=weights):
+                chunks = self._client.compute(delayed(partition.chunks)).result()
+            for block in blocks_of(partition.place, size, chunks):
                 if block.start >= start:
                     yield block
 
@@ -97,17 +97,16 @@ class DaskSource(RowSource):
         """Partitions whose sums the client sees, in order."""
         n_groups = min(SUMS_A_PASS, len(self._partitions))
         ends = np.linspace(0, len(self._partitions), n_groups + 1).astype(int).tolist()
-        return [self._partitions[start:stop] for start, stop in zip(ends, ends[1:])]
+        return [self._partitions[start:stop] for start, stop in pairwise(ends)]
 
-    def _submit(self, groups: Sequence[Sequence[Partition]], work: Callable[[RowBlock], Sum | None], size: int) -> list:
+    def _submit(
+        self, groups: Sequence[Sequence[Partition]], work: Callable[[RowBlock], Sum | None], size: int
+    ) -> list[Future]:
         """A future for the sum of every group."""
         pickled = cloudpickle.dumps(work)
         shared = delayed(unpickled, pure=False)(pickled)
-        of_partition = delayed(sum_of_partition, pure=False)
-        sums = [
-            _tree([of_partition(one.place, size, shared, one.X, one.y, one.weights) for one in group])
-            for group in groups
-        ]
+        add_up = delayed(sum_of_partition, pure=False)
+        sums = [_tree([add_up(one.place, size, shared, one.chunks) for one in group]) for group in groups]
         with warnings.catch_warnings():
             if len(pickled) > LARGE_WORK:
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,8 @@ from kernelpursuit._types import Matrix
 from kernelpursuit.rows import RowBlock, slices
 from kernelpursuit.rows.source import Sum
 
-#: A chunk of a Dask array, or a partition of a frame or of a series.
-Chunk = np.ndarray | pd.DataFrame | pd.Series
+#: A chunk of a Dask array, dense or CSR, or a partition of a frame or of a series; pandas has no types.
+Chunk: TypeAlias = Any
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,15 @@ class Piece:
     stop: int
 
 
-def sum_of_partition(
-    place: Place,
-    size: int,
-    work: Callable[[RowBlock], Sum | None],
-    X: Chunk,
-    y: Sequence[tuple[Piece, Chunk]],
-    weights: Sequence[tuple[Piece, Chunk]] | None,
-) -> Sum | None:
+#: The chunk with features, chunks with targets, and with weights where there are some, with the rows of each.
+Chunks: TypeAlias = tuple[Chunk, Sequence[tuple[Piece, Chunk]], Sequence[tuple[Piece, Chunk]] | None]
+
+
+def sum_of_partition(place: Place, size: int, work: Callable[[RowBlock], Sum | None], chunks: Chunks) -> Sum | None:
     """The sum over blocks of a partition of what `work` makes of each, in their order; None where nothing is said."""
     total = None
     with _naming_the_worker(place), one_blas_thread():
-        for block in blocks_of(place, size, X, y=y, weights=weights):
+        for block in blocks_of(place, size, chunks):
             total = added(total, work(block))
     return total
 
@@ -76,15 +74,9 @@ def unpickled(pickled: bytes) -> object:
     return pickle.loads(pickled)
 
 
-def blocks_of(
-    place: Place,
-    size: int,
-    X: Chunk,
-    *,
-    y: Sequence[tuple[Piece, Chunk]],
-    weights: Sequence[tuple[Piece, Chunk]] | None,
-) -> Iterator[RowBlock]:
+def blocks_of(place: Place, size: int, chunks: Chunks) -> Iterator[RowBlock]:
     """Blocks of the rows of a partition, in floats; nothing as large as the partition is made of its features."""
+    X, y, weights = chunks
     _check_shape(place, X)
     if place.columns is not None:
         features, names = place.columns
