@@ -145,9 +145,10 @@ def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, se
         return replace(data, whole=whole)
     numbers = sample_numbers(n_rows, wanted, seed)
     places = np.searchsorted(whole.numbers, numbers)
+    X = data.X[places]
     return replace(
         data,
-        X=np.asarray(data.X[places]),
+        X=X if sp.issparse(X) else np.asarray(X),
         y=data.y[places],
         weights=None if data.weights is None else data.weights[places],
         counts=None if data.counts is None else data.counts[places],
