@@ -7,3 +7,7 @@ class ConstantModelWarning(UserWarning):
 
 class GrossErrorWarning(UserWarning):
     """A value so far from all others of its column that it is taken for an error, such as 1e6 or -999 among ones."""
+
+
+class NotSavedWarning(UserWarning):
+    """A saved model needs functions or classes of the user's, which are in no file; `load` takes them by name."""

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelpursuit._files import PathLike
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary
@@ -269,6 +270,26 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         """Forget what a warm start could go on from."""
         self._state = None if self._state is None else self._state.without_rows()
         return self
+
+    # -- Leaving the notebook --------------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to a file, which `kernelpursuit.load` reads again.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, such as "model.kp". It is written as a whole or not at all.
+
+        Notes
+        -----
+        The file is in the safetensors format and holds numbers and text, no code (docs/saved-models.md). Functions and
+        classes of your own are not in it; a warning says under which names `load` wants them.
+        """
+        from kernelpursuit.saved import save
+
+        check_is_fitted(self)
+        save(self, path)
 
     # -- Rows to predict -------------------------------------------------------------------------------------------
 
