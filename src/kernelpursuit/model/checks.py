@@ -49,6 +49,8 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint in (int, float):
         kinds = (int,) if hint is int else (int, float)
         return isinstance(value, kinds) and not isinstance(value, bool)
+    if origin is tuple and inner[-1:] != (...,):
+        return isinstance(value, tuple) and len(value) == len(inner) and all(map(_fits, value, inner))
     if origin in (list, tuple):
         return isinstance(value, origin) and all(_fits(one, inner[0]) for one in value)
     if origin in (dict, Mapping) or (isinstance(origin, type) and issubclass(origin, Mapping)):
