@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,6 +22,9 @@ from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.pursuit import Watch, check_held_out, resolve_threads
 from kernelpursuit.stopping import StoppingRule
+
+if TYPE_CHECKING:
+    from kernelpursuit.export import Exported
 
 
 class BaseKernelPursuit(ByName, BaseEstimator):
@@ -290,6 +293,48 @@ class BaseKernelPursuit(ByName, BaseEstimator):
 
         check_is_fitted(self)
         save(self, path)
+
+    def export(
+        self,
+        path: PathLike,
+        *,
+        to: str | None = None,
+        dtype: str = "float64",
+        interval: float | None = None,
+        quantise: bool = False,
+        table: str = "rows",
+        key: str | None = None,
+        dialect: str = "duckdb",
+    ) -> Exported:
+        """Write the fitted model in another language; its path stays behind.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its ending says what it is in: .onnx, .h (C99), .mjs or .js (JavaScript), .py (Python with NumPy
+            alone) or .sql. It is written as a whole or not at all.
+        to : {"onnx", "c", "javascript", "python", "sql"}, optional
+            What it is in, for other endings.
+        dtype : {"float64", "float32"}, default="float64"
+            Of ONNX, the type of rows and predictions; of C, that of all arithmetic.
+        interval : float, optional
+            Of ONNX and Python: the fraction of targets that intervals should hold, to have these as well.
+        quantise : bool, default=False
+            Of C: centres as 16-bit integers. What that costs is said of the file.
+        table, key, dialect : str
+            Of SQL: the table that the rows are in, a column that goes along with the predictions, and "duckdb" or
+            "sqlite".
+
+        Returns
+        -------
+        Exported
+            What was written: bytes, multiply-adds, and about the time of a prediction.
+        """
+        from kernelpursuit.export import export
+
+        check_is_fitted(self)
+        options = {"dtype": dtype, "interval": interval, "quantise": quantise}
+        return export(self, path, to, {**options, "table": table, "key": key, "dialect": dialect})
 
     # -- Rows to predict -------------------------------------------------------------------------------------------
 
