@@ -42,14 +42,14 @@ OPTIONS = {
     "sql": ("table", "key", "dialect"),
 }
 DEFAULTS = {"dtype": "float64", "interval": None, "quantise": False, "table": "rows", "key": None, "dialect": "duckdb"}
-# Microseconds of one call with one row, and nanoseconds of a multiply-add and of an exponential in it: measured by
-# benchmarks/export.py on a server of 2024, to say of what order a time is.
+# Microseconds of one call with one row, and nanoseconds of a multiply-add and of an exponential in it: near what
+# benchmarks/export.py measures (docs/export.md), to say of what order a time is.
 COSTS = {
-    "onnx": (20.0, 1.0, 5.0),
-    "c": (0.0, 0.5, 8.0),
-    "javascript": (0.1, 1.0, 15.0),
-    "python": (80.0, 2.0, 10.0),
-    "sql": (3000.0, 5.0, 50.0),
+    "onnx": (15.0, 1.0, 8.0),
+    "c": (0.02, 0.5, 4.0),
+    "javascript": (0.2, 1.5, 8.0),
+    "python": (35.0, 1.0, 5.0),
+    "sql": (8000.0, 2.0, 20.0),
 }
 
 
