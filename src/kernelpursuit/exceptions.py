@@ -15,3 +15,7 @@ class SampledWarning(UserWarning):
 
 class InterruptedFitWarning(UserWarning):
     """A fit was ended by Ctrl-C, and is of what it had found by then."""
+
+
+class NotSavedWarning(UserWarning):
+    """A saved model needs functions or classes of the user's, which are in no file; `load` takes them by name."""

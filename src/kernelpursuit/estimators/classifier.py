@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from kernelpursuit._files import PathLike
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Dictionary
@@ -27,7 +27,7 @@ from kernelpursuit.estimators.spec import chosen_rule, is_word
 from kernelpursuit.losses import Logistic, Loss
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.one_vs_rest import refuse_validation_rows
-from kernelpursuit.rows import RowSource
+from kernelpursuit.rows import is_source, open_rows
 
 
 class _Log(Logistic):
@@ -173,7 +173,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         memory_budget: int | None = None,
         warm_start: bool = False,
         forgetting: float = 1.0,
-        checkpoint: str | PathLike[str] | None = None,
+        checkpoint: PathLike | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -237,7 +237,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         self, X: Matrix, y: Any, sample_weight: Any, callback: Any, known: np.ndarray | None = None
     ) -> None:
         """Fit labels; with all that are known to come, under the squared loss, to which rows can be added."""
-        if y is None and not isinstance(X, RowSource):
+        if y is None and not is_source(X):
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
         loss_name = self.loss
@@ -247,11 +247,11 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
             loss_name = "squared"
         check_parameters(self, STAND_INS[self.loss] if self._is_log else class_loss(self.loss, 2), classes=True)
         rule = chosen_rule(self.stop)
-        if isinstance(X, RowSource):
+        if is_source(X):
             if own_atoms:
                 raise ValueError("multi_class='ovr' needs rows in memory; use multi_class='shared'.")
             with self._watching(callback) as watch:
-                data, self._class_weights, self.classes_ = labels_from(self, X, watch)
+                data, self._class_weights, self.classes_ = labels_from(self, open_rows(X, y, sample_weight), watch)
                 self._fit(replace(data, held_out=self._validation_rows(rule)), watch)
             return
         with one_sentence("X", X):

@@ -23,7 +23,7 @@ from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.losses import as_loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.pursuit import check_weights
-from kernelpursuit.rows import RowSource
+from kernelpursuit.rows import is_source, open_rows
 
 
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
@@ -244,10 +244,11 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         if loss.kind != "real":
             raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
         check_parameters(self, loss, classes=False)
-        if isinstance(X, RowSource):
-            self._y_ndim = 1 if X.n_targets == 1 else 2
+        if is_source(X):
+            source = open_rows(X, y, sample_weight)
+            self._y_ndim = 1 if source.n_targets == 1 else 2
             with self._watching(callback) as watch:
-                data = numbers_from(self, X, loss, watch)
+                data = numbers_from(self, source, loss, watch)
                 self._fit(replace(data, held_out=self._validation_rows(chosen_rule(self.stop))), watch)
             return
         X, y = check_rows_and_targets(self, X, y)

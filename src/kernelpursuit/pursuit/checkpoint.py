@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import pickle
-import tempfile
 import time
 import warnings
 from pathlib import Path
 from typing import Any
+
+from kernelpursuit._files import PathLike, write_whole
 
 # What a checkpoint starts with, so that no other file is taken for one, and overwritten.
 MAGIC = b"kernelpursuit checkpoint 1\n"
@@ -32,7 +32,7 @@ class Checkpoint:
         Seconds between two writes.
     """
 
-    def __init__(self, path: str | os.PathLike[str], every: float = EVERY):
+    def __init__(self, path: PathLike, every: float = EVERY):
         self.path = Path(path)
         self.every = every
         self._found: dict[str, Any] = self._read()
@@ -57,12 +57,12 @@ class Checkpoint:
         """Replace the file by one with what is known now; where that fails, the old one stays, and so does the fit."""
         self._written = time.monotonic()
         try:
-            write_atomically(self.path, MAGIC + pickle.dumps(self._found, protocol=pickle.HIGHEST_PROTOCOL))
+            write_whole(self.path, MAGIC + pickle.dumps(self._found, protocol=pickle.HIGHEST_PROTOCOL))
         except OSError as error:
             if not self._has_failed:
                 warnings.warn(
-                    f"checkpoint={str(self.path)!r} could not be written ({error.strerror or error}); the fit goes on, "
-                    "and what was saved before is kept.",
+                    f"checkpoint={str(self.path)!r} could not be written, and the fit goes on with what was saved "
+                    f"before: {error}",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -107,17 +107,3 @@ class _KnownClasses(pickle.Unpickler):
 def key_of(*parts: object) -> str:
     """A key for what depends on these objects, by all that they hold."""
     return hashlib.blake2b(pickle.dumps(parts), digest_size=16).hexdigest()
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file beside the one that is there, and put it in its place when it is whole and on the disk."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
