@@ -166,6 +166,9 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
             if model.n_steps == square.n_steps and spec.stops_by_auto:
                 # It has the atoms that the squared loss has kept, and so its reason.
                 model = replace(model, reason=square.reason)
+            if data.whole is not None:
+                words = f"weights under another loss than the square are of {len(rows.y)} of {data.whole.n_rows} rows"
+                model = replace(model, reason=f"{model.reason}; {words}")
             was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
         if validated.scores is not None and rows.calibrates is None and model.n_steps:
             model = calibrated(model, validated.scores)
