@@ -15,6 +15,7 @@ from kernelpursuit.model.fitted import FittedModel
 from kernelpursuit.pursuit import PursuitPath
 from kernelpursuit.pursuit.models import Explicit, Factor, Factored, FixedPart, Increments
 from kernelpursuit.pursuit.path import EVERY_SIZE
+from kernelpursuit.pursuit.reducers import LEVELS
 
 # Coverage of the intervals that are tried.
 TRIED_COVERAGE = 0.9
@@ -88,9 +89,10 @@ def check_path(path: PursuitPath) -> None:
     _require(_is_vector(path.atom, "i", n_steps) and _is_vector(path.used, "i", n_places), "the path")
     for name in EVERY_SIZE:
         column = getattr(path, name)
-        _require(column is None or (column.ndim >= 1 and len(column) == n_steps + 1), name)
-        _require(column is None or column.dtype.kind == ("i" if name == "size" else "f"), name)
-    _require(n_targets > 0 and path.target_residual.shape == (n_steps + 1, n_targets), "target_residual")
+        if column is not None:
+            _require(column.shape == (n_steps + 1, *_shape_of_one(name, path)), name)
+            _require(column.dtype.kind == ("i" if name == "size" else "f"), name)
+    _require(n_targets > 0 and 0 < path.total_weight < np.inf and 0 < path.n_units < np.inf, "the weights")
     _require(int(path.intercept_is_fitted) <= path.n_fixed, "n_fixed")
     models, sizes = path.models, path.size
     if isinstance(models, Factored):
@@ -106,6 +108,16 @@ def check_path(path: PursuitPath) -> None:
         members = np.array([len(places) for places in models.places])
         _check_explicit(models, n_steps, n_places, shape=(path.n_fixed, n_targets))
     _require(members.shape == sizes.shape and bool((members == sizes).all()), "size")
+
+
+def _shape_of_one(name: str, path: PursuitPath) -> tuple[int, ...]:
+    """What a column of a path has for each size: a number, one a target, or quantiles of some errors."""
+    if name in ("target_residual", "column_residual"):
+        return (path.n_targets,)
+    if name != "loo_quantiles" or path.loo_quantiles is None:
+        return ()
+    # Classes have one gap between scores, whatever their number.
+    return len(LEVELS), 1 if path.loo_quantiles.shape[-1:] == (1,) else path.n_targets
 
 
 def _check_factored(models: Factored, n_steps: int, n_places: int, shape: tuple[int, int]) -> None:

@@ -135,6 +135,8 @@ def from_tree(tree: Mapping[str, Tree], arrays: Mapping[str, np.ndarray], object
         raise ValueError("is damaged: it holds no model")
     parameters, fitted = reader.read(tree["parameters"]), reader.read(tree["fitted"])
     _check(known, model, fitted)
+    if not isinstance(parameters, dict) or type(parameters.get("n_jobs")) not in (int, type(None)):
+        raise ValueError("is damaged: its parameters are none of an estimator")
     for one in model.models:
         check_model(one, fitted["n_features_in_"], is_whole=is_whole)
     if "_class_weights" in fitted:
