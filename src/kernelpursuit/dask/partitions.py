@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Client
 
 from kernelpursuit.dask.connection import workers_may_fail
-from kernelpursuit.dask.work import Chunk, Piece, Place
+from kernelpursuit.dask.work import Chunk, Piece, Place, sum_of_partition
 from kernelpursuit.estimators.columns import DATES, TEXT
 
 #: Rows as a Dask array or frame, in chunks of rows, and anything as a Dask array, frame or series. Dask makes most
@@ -28,12 +29,17 @@ Collection: TypeAlias = Any
 class Partition:
     """Rows that lie together on a worker, with their targets and weights.
 
-    place   where they are among all
-    chunks  those that have them; no targets where these are columns of X
+    place   where they are, among all and in the chunks
+    chunks  with their features, then with their targets, then with their weights
     """
 
     place: Place
-    chunks: tuple[Delayed, list[tuple[Piece, Delayed]], list[tuple[Piece, Delayed]] | None]
+    chunks: tuple[Delayed, ...]
+
+    def sum_of(self, work: Delayed, size: int) -> Delayed:
+        """The sum of what `work` makes of blocks of this size."""
+        # Of a function's arguments Dask takes the time to look for chunks in each, of what is bound to it none.
+        return delayed(partial(sum_of_partition, self.place, size), pure=False)(work, *self.chunks)
 
 
 @dataclass(frozen=True)
@@ -99,10 +105,19 @@ class Given:
         for number, (start, stop) in enumerate(pairwise([0, *rows.ends.tolist()])):
             if start == stop:
                 continue
-            place = Place(number, start, stop - start, n_features, dtype=dtype, columns=columns)
             y = [] if targets is None else targets.pieces(start, stop)
-            shares = None if weights is None else weights.pieces(start, stop)
-            partitions.append(Partition(place, (rows.parts[number], y, shares)))
+            shares = [] if weights is None else weights.pieces(start, stop)
+            place = Place(
+                number,
+                start,
+                stop - start,
+                n_features,
+                dtype=dtype,
+                targets=tuple(piece for piece, _ in y),
+                weights=None if weights is None else tuple(piece for piece, _ in shares),
+                columns=columns,
+            )
+            partitions.append(Partition(place, (rows.parts[number], *(chunk for _, chunk in [*y, *shares]))))
         return partitions
 
 

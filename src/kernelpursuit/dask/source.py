@@ -13,7 +13,7 @@ from distributed import Client, Future
 
 from kernelpursuit.dask.connection import connected, workers_may_fail
 from kernelpursuit.dask.partitions import Given, Partition
-from kernelpursuit.dask.work import added, blocks_of, sum_of_partition, unpickled
+from kernelpursuit.dask.work import added, blocks_of, unpickled
 from kernelpursuit.rows import RowBlock, RowSource
 from kernelpursuit.rows.source import Sum
 
@@ -56,8 +56,8 @@ class DaskSource(RowSource):
             if _end([partition]) <= start:
                 continue
             with workers_may_fail():
-                chunks = self._client.compute(delayed(partition.chunks)).result()
-            for block in blocks_of(partition.place, size, chunks):
+                chunks = self._client.gather(self._client.compute(list(partition.chunks)))
+            for block in blocks_of(partition.place, size, *chunks):
                 if block.start >= start:
                     yield block
 
@@ -105,8 +105,7 @@ class DaskSource(RowSource):
         """A future for the sum of every group."""
         pickled = cloudpickle.dumps(work)
         shared = delayed(unpickled, pure=False)(pickled)
-        add_up = delayed(sum_of_partition, pure=False)
-        sums = [_tree([add_up(one.place, size, shared, one.chunks) for one in group]) for group in groups]
+        sums = [_tree([one.sum_of(shared, size) for one in group]) for group in groups]
         with warnings.catch_warnings():
             if len(pickled) > LARGE_WORK:
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)

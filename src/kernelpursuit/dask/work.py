@@ -24,14 +24,24 @@ Chunk: TypeAlias = Any
 
 
 @dataclass(frozen=True)
+class Piece:
+    """Some consecutive rows of a chunk."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
 class Place:
-    """Where the rows of a partition are among all.
+    """Where the rows of a partition are: among all, and in the chunks that have them.
 
     number      of the partition, among those of X
     start       number of its first row
     n_rows      how many it has
     n_features  how many columns are features
     dtype       of the features: float32 or float64
+    targets     rows of each chunk that has targets of these; none where targets are columns of X
+    weights     the same of weights, or None where there are none
     columns     names of the columns that are features and of those that are targets, where both are in X; else None
     """
 
@@ -40,26 +50,18 @@ class Place:
     n_rows: int
     n_features: int
     dtype: DTypeLike = np.float64
+    targets: tuple[Piece, ...] = ()
+    weights: tuple[Piece, ...] | None = None
     columns: tuple[list[str], list[str]] | None = None
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Some consecutive rows of a chunk."""
-
-    start: int
-    stop: int
-
-
-#: The chunk with features, chunks with targets, and with weights where there are some, with the rows of each.
-Chunks: TypeAlias = tuple[Chunk, Sequence[tuple[Piece, Chunk]], Sequence[tuple[Piece, Chunk]] | None]
-
-
-def sum_of_partition(place: Place, size: int, work: Callable[[RowBlock], Sum | None], chunks: Chunks) -> Sum | None:
+def sum_of_partition(
+    place: Place, size: int, work: Callable[[RowBlock], Sum | None], X: Chunk, *others: Chunk
+) -> Sum | None:
     """The sum over blocks of a partition of what `work` makes of each, in their order; None where nothing is said."""
     total = None
     with _naming_the_worker(place), one_blas_thread():
-        for block in blocks_of(place, size, chunks):
+        for block in blocks_of(place, size, X, *others):
             total = added(total, work(block))
     return total
 
@@ -74,29 +76,34 @@ def unpickled(pickled: bytes) -> object:
     return pickle.loads(pickled)
 
 
-def blocks_of(place: Place, size: int, chunks: Chunks) -> Iterator[RowBlock]:
-    """Blocks of the rows of a partition, in floats; nothing as large as the partition is made of its features."""
-    X, y, weights = chunks
+def blocks_of(place: Place, size: int, X: Chunk, *others: Chunk) -> Iterator[RowBlock]:
+    """Blocks of the rows of a partition, in floats; nothing as large as the partition is made of its features.
+
+    `others` are the chunks with targets, then those with weights.
+    """
     _check_shape(place, X)
+    n_chunks = len(place.targets)
     if place.columns is not None:
         features, names = place.columns
-        targets = np.column_stack([plain_values(X[name]) for name in names])
-        X = X[features]
+        y, X = plain_values(X[names]), X[features]
     else:
-        targets = np.concatenate([plain_values(_part(chunk, piece)) for piece, chunk in y])
-    targets = targets[:, None] if targets.ndim == 1 else targets
-    shares = None
-    if weights is not None:
-        shares = np.concatenate([plain_values(_part(chunk, piece)) for piece, chunk in weights])
-        shares = np.asarray(shares, dtype=np.float64).ravel()
+        y = _joined(place.targets, others[:n_chunks])
+    y = y[:, None] if y.ndim == 1 else y
+    weights = None
+    if place.weights is not None:
+        weights = np.asarray(_joined(place.weights, others[n_chunks:]), dtype=np.float64)
     for rows in slices(place.n_rows, size):
-        features_of_rows = features_as_floats(_part(X, Piece(rows.start, rows.stop)), place.dtype)
         yield RowBlock(
             place.start + rows.start,
-            features_of_rows,
-            targets[rows],
-            weights=None if shares is None else shares[rows],
+            features_as_floats(_part(X, Piece(rows.start, rows.stop)), place.dtype),
+            y[rows],
+            weights=None if weights is None else weights[rows],
         )
+
+
+def _joined(pieces: Sequence[Piece], chunks: Sequence[Chunk]) -> np.ndarray:
+    found = [plain_values(_part(chunk, piece)) for piece, chunk in zip(pieces, chunks)]
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def features_as_floats(X: Chunk, dtype: DTypeLike) -> Matrix:
