@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit import estimators as local
+from kernelpursuit._files import PathLike
 from kernelpursuit._types import Matrix
 from kernelpursuit.dask.lazy import predicted
 from kernelpursuit.dask.partitions import is_collection
@@ -134,6 +135,7 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
+        shortlist: int | None = None,
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
@@ -146,6 +148,8 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
         sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
+        forgetting: float = 1.0,
+        checkpoint: PathLike | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -159,6 +163,7 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
             update=update,
             exchange=exchange,
             candidates=candidates,
+            shortlist=shortlist,
             penalty=penalty,
             alpha=alpha,
             stop=stop,
@@ -171,6 +176,8 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
             sample_rows=sample_rows,
             memory_budget=memory_budget,
             warm_start=warm_start,
+            forgetting=forgetting,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -230,6 +237,7 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
+        shortlist: int | None = None,
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
@@ -243,6 +251,8 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
         sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
+        forgetting: float = 1.0,
+        checkpoint: PathLike | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -256,6 +266,7 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
             update=update,
             exchange=exchange,
             candidates=candidates,
+            shortlist=shortlist,
             penalty=penalty,
             alpha=alpha,
             stop=stop,
@@ -269,6 +280,8 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
             sample_rows=sample_rows,
             memory_budget=memory_budget,
             warm_start=warm_start,
+            forgetting=forgetting,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
