@@ -4,8 +4,8 @@ import tomllib
 from pathlib import Path
 
 # Tools that run the tests may be new: users do not install them.
-GROUPS = ("plot", "io", "test")
-TOOLS = ("pytest", "pytest-xdist", "hypothesis", "mpmath", "import-linter")
+GROUPS = ("plot", "io", "onnx", "test")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "mpmath", "import-linter", "duckdb", "skops")
 
 
 def floors() -> list[str]:

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from kernelpursuit.estimators import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.pursuit import PursuitPath, pursuit_path
+from kernelpursuit.saved import load
 from kernelpursuit.search import LengthScaleSearch
 
 __version__ = version("kernelpursuit")
@@ -17,5 +18,6 @@ __all__ = [
     "LengthScaleSearch",
     "PursuitPath",
     "__version__",
+    "load",
     "pursuit_path",
 ]

@@ -11,3 +11,11 @@ class GrossErrorWarning(UserWarning):
 
 class SampledWarning(UserWarning):
     """A fit is of a sample of the rows of a source, since its loss or loop needs rows in memory."""
+
+
+class InterruptedFitWarning(UserWarning):
+    """A fit was ended by Ctrl-C, and is of what it had found by then."""
+
+
+class NotSavedWarning(UserWarning):
+    """A saved model needs functions or classes of the user's, which are in no file; `load` takes them by name."""

@@ -476,6 +476,7 @@ def test_random_algorithms_are_bounded_on_average(settings):
     [
         ({"selection": "residual"}, None, "selection"),
         ({"candidates": [0, 5, 9, 30]}, None, "candidates"),
+        ({"shortlist": 4}, None, "shortlist"),
         ({"candidates": 5}, np.arange(1.0, 61.0), "sample_weight"),
     ],
 )

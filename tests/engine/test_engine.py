@@ -67,6 +67,9 @@ def test_products_against_the_dense_matrix(name, weighted, nugget, budget, is_ex
     assert engine.is_exact is is_exact
     np.testing.assert_allclose(engine.sqnorms(), np.square(D).sum(axis=1), rtol=tolerance)
     np.testing.assert_allclose(engine.correlate(V), V @ D.T, atol=tolerance * np.abs(D).max() * N)
+    some = np.array([0, 3, 6, engine.n_atoms - 1])
+    np.testing.assert_array_equal(engine.correlate(V, some), engine.correlate(V)[:, some])
+    assert engine.correlate(V, some[:0]).shape == (4, 0)
     atoms = np.array([7, 0, engine.n_atoms - 1])
     np.testing.assert_allclose(engine.columns(atoms), D[atoms], rtol=1e-13)
     assert engine.columns(atoms).dtype == np.float64

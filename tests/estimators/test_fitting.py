@@ -13,6 +13,7 @@ from kernelpursuit import _native
 from kernelpursuit._native import backend
 from kernelpursuit.dictionary import Functions, KernelAtoms
 from kernelpursuit.engine import engine
+from kernelpursuit.estimators.checks import comparable
 from kernelpursuit.pursuit import basis, progress
 from kernelpursuit.stopping import Tol, Validation
 from kernelpursuit.updates import MinRes, Stagewise
@@ -94,6 +95,22 @@ def test_warm_start_of_a_rank_deficient_dictionary(toy):
         warm.set_params(max_atoms=size).fit(X, y)
         assert_same_model(warm, clone(warm).fit(X, y))
     assert len(warm.path_) == 3
+
+
+def test_warm_start_keeps_digests_of_arrays_alone(toy):
+    """Candidates may be as many as rows. They are compared by value, also where they were changed in place."""
+    X, y = toy
+    candidates = np.arange(0, len(X), 2)
+    warm = plain_regressor(max_atoms=5, warm_start=True, candidates=candidates, gamma=np.ones(X.shape[1])).fit(X, y)
+    assert not any(isinstance(value, (np.ndarray, list)) for value in warm._state.given.values())
+    kept = warm._state.given["candidates"]
+    assert kept == comparable(candidates.tolist()) == comparable(candidates.astype(float))
+    assert kept != comparable(candidates[:-1])
+    assert kept != comparable(candidates[:, None])
+    candidates += 1
+    again = warm.set_params(max_atoms=6).fit(X, y)
+    cold = clone(again).set_params(warm_start=False).fit(X, y)
+    np.testing.assert_array_equal(again.path_.atom, cold.path_.atom)
 
 
 def test_warm_start_to_fewer_atoms(toy):

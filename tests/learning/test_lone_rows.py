@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Matern52
 from kernelpursuit.learning.atoms import EnoughFor, PickSpec, Task, _without_lone_rows, pick
 from kernelpursuit.learning.model import Model
 from kernelpursuit.learning.sample import Rows
+from kernelpursuit.pursuit import LoopSpec
 
 
 def drawn():
@@ -26,7 +28,8 @@ def test_atoms_are_picked_all_the_same():
     """Before, the leave-one-out error was infinite for every number of atoms, and one was kept."""
     Z, y = drawn()
     rows = Rows(Z, y[None], np.ones(120))
-    task = Task(None, False, True, 0, 1, None, trend=True, line=np.arange(3))
+    loop = LoopSpec(KernelAtoms(Matern52()), 1, 0, fit_intercept=True, n_jobs=1, intervals=False)
+    task = Task(loop, trend=True, line=np.arange(3))
     model = Model(np.array([0.7, 0.2, 0.1]), 1e-3, np.zeros((0, 3)), np.zeros(0))
     picked = pick(Matern52(), model, rows, task, spec=PickSpec(60, 120, rule=EnoughFor(patience=20)))
     assert len(picked.rows) > 4

@@ -7,6 +7,7 @@ import pytest
 from plain import plain_classifier, plain_regressor
 
 from kernelpursuit import KernelPursuitRegressor
+from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import RBF, Matern52
 from kernelpursuit.learning import Task
 from kernelpursuit.learning import plan as plan_module
@@ -17,6 +18,7 @@ from kernelpursuit.learning.refine import Validator, refine
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.learning.scales import first_model
 from kernelpursuit.losses import Logistic, Softmax
+from kernelpursuit.pursuit import LoopSpec
 
 
 def smooth(n, seed, noise=0.2):
@@ -26,7 +28,10 @@ def smooth(n, seed, noise=0.2):
 
 
 def task(loss=None):
-    return Task(loss=loss, classes=loss is not None, intercept=True, seed=3, n_jobs=1, memory_budget=None)
+    classes = loss is not None
+    return Task(
+        LoopSpec(KernelAtoms(RBF()), 1, 3, fit_intercept=True, n_jobs=1, loss=loss, classes=classes, intervals=False)
+    )
 
 
 class TestWithFewAtoms:

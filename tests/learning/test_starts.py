@@ -5,14 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import RBF, Matern52
 from kernelpursuit.learning.atoms import Task, features_of_a_line
 from kernelpursuit.learning.rivals import is_worth_its_atoms, losses_without_atoms
 from kernelpursuit.learning.sample import Rows
 from kernelpursuit.learning.scales import first_model
 from kernelpursuit.learning.starts import _Search, choose_starts, fast_frequencies
+from kernelpursuit.pursuit import LoopSpec
 
-TASK = Task(loss=None, classes=False, intercept=True, seed=0, n_jobs=1, memory_budget=None)
+TASK = Task(LoopSpec(KernelAtoms(RBF()), 1, 0, fit_intercept=True, n_jobs=1, intervals=False))
 
 
 def rows_of(Z, y, weights=None):

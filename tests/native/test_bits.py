@@ -131,6 +131,19 @@ def test_any_cut_gives_the_same_bits(isa, n, m, d, dtype, with_factors, seed):
     same(norms[a:b], _native.sqnorms(kernel, C[a:b], X, weights, **f_part))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1500, 2048, 5000])
+def test_many_vectors_give_the_bits_of_each_alone(isa, n, dtype, rng):
+    # Vectors go through registers six, three or two at a time, and the last by itself.
+    X, C = points(rng, n, 37, 4, dtype)
+    kernel, V = KERNELS[0], rng.normal(size=(29, n))
+    stored = _native.block(kernel, C, X)
+    alone = np.concatenate([_native.stored_rmatvec(stored, v[None]) for v in V])
+    for q in (2, 3, 4, 5, 7, 8, 16, 17, 29):
+        same(_native.rmatvec(kernel, C, X, V[:q]), alone[:q])
+        same(_native.stored_rmatvec(stored, V[:q]), alone[:q])
+
+
 def test_many_atoms_and_waves_of_chunks(core, rng):
     # Enough atoms, vectors and rows that the sums of all chunks do not fit one wave.
     X, C = points(rng, 9 * 2048 + 5, 900, 1, np.float32)

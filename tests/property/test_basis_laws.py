@@ -258,9 +258,9 @@ def test_many_atoms_are_prepared_at_once_and_others_may_come(rng, monkeypatch):
 def test_exact_scores_are_what_the_cost_drops_by(rng):
     X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
     state, _ = run(RBF(gamma=1.0), X, y, order=range(5), penalty="rkhs", alpha=0.1)
-    shortlist = state.examine(np.arange(5, 12))
+    examined = state.examine(np.arange(5, 12))
     before = state.cost()
-    promised = shortlist.u[0, 3] ** 2 / shortlist.a[3]
-    assert state.add(shortlist, 3) is Outcome.ADDED
+    promised = examined.u[0, 3] ** 2 / examined.a[3]
+    assert state.add(examined, 3) is Outcome.ADDED
     assert before - state.cost() == pytest.approx(promised, rel=1e-10)
     assert state.atoms[-1] == 8

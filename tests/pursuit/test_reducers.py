@@ -7,17 +7,23 @@ import pickle
 import numpy as np
 import pytest
 
+from kernelpursuit.pursuit.measure import classes_of, inverse_temperature, score_gaps
 from kernelpursuit.pursuit.reducers import (
     LEVELS,
     Freedom,
     LeaveOneOutError,
     LeaveOneOutQuantiles,
+    LeaveOneOutWrong,
     Residuals,
+    ScoreCalibration,
     Sizes,
     ValidationError,
+    ValidationWrong,
     calibration_rows,
     conformal_quantiles,
+    looked_at,
 )
+from kernelpursuit.pursuit.reducers.classes import are_wrong
 from kernelpursuit.rows import ArraySource
 
 N_ROWS, N_ATOMS, PENALTY = 60, 5, 0.3
@@ -108,6 +114,55 @@ class TestReducers:
                 f = f if limit is None else np.clip(f, -limit, limit)
                 direct = problem.weights @ ((problem.y - f) ** 2).mean(axis=1) / problem.weights.sum()
                 assert found["validation"][k] == pytest.approx(direct, rel=1e-10)
+
+    def test_wrong_classes(self, problem):
+        """Targets are any numbers here: their largest, or the sign of one, is the class."""
+        places = np.array([0, 1, 1, 3, 3, 5])
+        for found in results(problem, LeaveOneOutWrong(places)):
+            for k in range(N_ATOMS + 1):
+                # Scores of no columns at all are zero, but for rounding here.
+                scores = (problem.y - problem.errors(places[k])).T.round(12)
+                wrong = classes_of(scores) != classes_of(problem.y.T)
+                assert found["loo_error"][k] == pytest.approx(problem.weights @ wrong / problem.weights.sum())
+
+    def test_calibration_of_scores(self, problem):
+        rows, places = np.array([0, 3, 12, 13, 40, 59]), np.array([0, 1, 1, 3, 4, 5])
+        y, weights = 4.0 * problem.y[rows].T, problem.weights[rows]
+        for found in results(problem, ScoreCalibration(rows, problem.b, 0.25, places)):
+            for k in range(N_ATOMS + 1):
+                scores = (y - 4.0 * problem.errors(places[k])[rows].T).round(12)
+                gaps = conformal_quantiles(score_gaps(y, scores), weights)
+                np.testing.assert_allclose(found["loo_quantiles"][k], gaps, rtol=1e-9, atol=1e-12)
+                t = inverse_temperature(y, scores, weights)
+                assert found["inverse_temperature"][k] == pytest.approx(t, rel=1e-8, abs=1e-5)
+
+    @pytest.mark.parametrize("limit", [None, 0.2])
+    def test_wrong_classes_of_validation_rows(self, problem, limit):
+        limits = None if limit is None else np.full(problem.y.shape[1], limit)
+        for found in results(problem, ValidationWrong(limits)):
+            for k in range(N_ATOMS + 1):
+                f = problem.y - problem.residual[k] / problem.root[:, None]
+                f = (f if limit is None else np.clip(f, -limit, limit)).round(12)
+                wrong = classes_of(f.T) != classes_of(problem.y.T)
+                direct = problem.weights @ wrong / problem.weights.sum()
+                assert found["validation_error"][k] == pytest.approx(direct, rel=1e-10)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2, 5])
+def test_a_class_is_wrong_as_it_is_named_ties_too(rng, n_targets):
+    scores = rng.integers(-1, 2, size=(n_targets, 7, 200)).astype(float)
+    true = rng.integers(0, max(n_targets, 2), size=200)
+    named = np.array([classes_of(scores[:, k]) for k in range(7)])
+    np.testing.assert_array_equal(are_wrong(scores, true), named != true)
+
+
+def test_of_very_many_scores_some_sizes_stand_for_others():
+    np.testing.assert_array_equal(looked_at(300, 500_000, False), np.arange(300))
+    np.testing.assert_array_equal(looked_at(300, 10**6, True), np.arange(300))
+    places = looked_at(300, 10**6, False)
+    assert (places[:52] == np.arange(52)).all()
+    assert (np.arange(300) < 1.02 * np.maximum(places, 1) + 1e-9).all()
+    assert len(np.unique(places)) < 160
 
 
 def test_counts_say_how_much_is_left_out(rng):

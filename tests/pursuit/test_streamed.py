@@ -4,17 +4,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kernelpursuit import KernelPursuitRegressor
+from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.callbacks import Callback
 from kernelpursuit.dictionary import Always, KernelAtoms, LinearTrend
 from kernelpursuit.kernels import Matern32
 from kernelpursuit.pursuit import LoopSpec, TrainingRows, by_moments, problem, run_pursuit, stream, streamed
+from kernelpursuit.pursuit.criteria import scores
+from kernelpursuit.pursuit.reducers import Sizes, calibration, schedule
 from kernelpursuit.rows import source
-from kernelpursuit.stopping import as_rule
+from kernelpursuit.stopping import Loo, LooError, as_rule
 
 CRITERIA = (
-    *("cost", "residual_norm", "dof", "loo", "loo_se", "rcond"),
-    *("target_residual", "loo_quantiles", "validation"),
+    *("cost", "residual_norm", "dof", "loo", "loo_se", "rcond", "target_residual", "loo_quantiles"),
+    *("loo_error", "inverse_temperature", "validation", "validation_error", "cv", "cv_error"),
 )
 N_ROWS, N_ATOMS = 900, 24
 
@@ -68,7 +70,8 @@ def assert_same(found, loop, rtol=1e-8):
         if a is not None:
             # Of what is new in an atom, `rcond` has the root of the distance from one: eps there is 1e-8 here.
             near = max(rtol, 1e-7) if name == "rcond" else rtol
-            np.testing.assert_allclose(a, b, rtol=near, atol=near * np.nanmax(np.abs(b)), err_msg=name)
+            largest = np.abs(b[np.isfinite(b)]).max(initial=0.0)
+            np.testing.assert_allclose(a, b, rtol=near, atol=near * largest, err_msg=name)
     for k in range(found.path.n_steps + 1):
         a, b = found.path.weights(k), loop.path.weights(k)
         np.testing.assert_allclose(a, b, atol=rtol * np.abs(b).max(initial=1e-300))
@@ -151,7 +154,7 @@ class TestPath:
 
     def test_ends_where_the_loop_does(self, rng, count_streams):
         X, y = rows(rng)
-        for rule in ("loo", "one-se", "mdl", "tol", as_rule("loo").__class__(patience=3)):
+        for rule in ("loo", "one-se", "mdl", "tol", Loo(patience=3)):
             assert_same(*both_ways(X, y, rule))
         assert len(count_streams) == 5
 
@@ -204,8 +207,124 @@ class TestPath:
     def test_threads_do_not_change_a_bit(self, rng):
         X, y = rows(rng)
         one, two = (both_ways(X, y, n_jobs=n)[0].path for n in (1, 2))
-        for name in ("atom", *CRITERIA[:-1]):
+        for name in ("atom", *CRITERIA):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+
+
+def classes(rng, n_classes, n_rows=N_ROWS):
+    """Rows, and codes of classes that overlap: one score for two of them, else one for each."""
+    X = rng.normal(size=(n_rows, 3))
+    score = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.4 * rng.normal(size=n_rows)
+    labels = np.searchsorted(np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1] ** 1.3), score)
+    codes = np.where(labels[:, None] == np.arange(n_classes), 1.0, -1.0)
+    return X, codes[:, 1:] if n_classes == 2 else codes
+
+
+class TestClasses:
+    @pytest.mark.parametrize("intercept", [True, False])
+    @pytest.mark.parametrize("weighted", [True, False])
+    @pytest.mark.parametrize("n_classes", [2, 3, 11])
+    def test_path_is_that_of_the_loop(self, rng, count_streams, intercept, weighted, n_classes):
+        X, y = classes(rng, n_classes)
+        weights = rng.uniform(0.2, 3.0, size=N_ROWS) if weighted else None
+        found, loop = both_ways(X, y, classes=True, fit_intercept=intercept, weights=weights)
+        assert_same(found, loop, rtol=1e-9)
+        assert found.path.loo_quantiles.shape[2] == 1
+        assert found.path.loo_error is not None
+        assert found.path.inverse_temperature is not None
+        assert len(count_streams) == 1
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_with_counts_and_rows_that_calibrate(self, rng, count_streams, n_classes):
+        X, y = classes(rng, n_classes)
+        counts = rng.integers(1, 4, size=N_ROWS).astype(float)
+        weights, judged = counts * rng.uniform(0.5, 2.0, size=N_ROWS), rng.uniform(size=N_ROWS) < 0.2
+        assert_same(*both_ways(X, y, classes=True, weights=weights, counts=counts, calibrates=judged))
+        assert len(count_streams) == 1
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    @pytest.mark.parametrize("truncate", [None, 0.4])
+    def test_with_validation_rows(self, rng, count_streams, n_classes, truncate):
+        X, y = classes(rng, n_classes)
+        weights = rng.uniform(0.2, 3.0, size=N_ROWS)
+        weights[::7] = 0.0
+        found, loop = both_ways(X, y, "validation", classes=True, weights=weights, truncate=truncate)
+        assert_same(found, loop)
+        assert found.path.validation_error is not None
+        assert len(count_streams) == 1
+
+    def test_with_folds(self, rng, count_streams):
+        X, y = classes(rng, 3)
+        found, loop = both_ways(X, y, "cv", classes=True)
+        assert_same(found, loop)
+        assert found.path.cv_error is not None
+        assert len(count_streams) == 6
+
+    def test_ends_where_the_loop_does(self, rng, count_streams):
+        X, y = classes(rng, 3)
+        for rule in (Loo(patience=3), LooError(patience=3), "one-se"):
+            assert_same(*both_ways(X, y, rule, classes=True))
+        assert len(count_streams) == 3
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_where_rows_are_interpolated(self, rng, count_streams, n_classes):
+        """Nothing is left of a row that has an atom of its own; probabilities go by the scores that rows have."""
+        X, y = classes(rng, n_classes)
+        centers = np.vstack([X[:12], X[:4] + 1e4 * np.arange(1, 5)[:, None]])
+        X[100:104] = centers[12:]
+        found, loop = both_ways(X, y, classes=True, centers=centers, alpha=0.0, fit_intercept=False)
+        assert_same(found, loop)
+        assert np.isinf(found.path.loo_error).any()
+        assert np.isfinite(found.path.loo_error).any()
+        assert np.isfinite(found.path.inverse_temperature).all()
+        assert len(count_streams) == 1
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_of_many_scores_is_looked_at_as_often(self, rng, count_streams, monkeypatch, n_classes):
+        for module, name in ((schedule, "MANY_SCORES"), (scores, "MANY_SCORES"), (calibration, "FEW_SCORES")):
+            monkeypatch.setattr(module, name, 100)
+        monkeypatch.setattr(schedule, "SCORES_GROWTH", 1.2)
+        monkeypatch.setattr(scores, "SCORES_GROWTH", 1.2)
+        monkeypatch.setattr(calibration, "CALIBRATION_GROWTH", 1.5)
+        X, y = classes(rng, n_classes)
+        found, loop = both_ways(X, y, classes=True)
+        assert_same(found, loop)
+        n_errors, n_temperatures = (
+            len(np.unique(getattr(found.path, name))) for name in ("loo_error", "inverse_temperature")
+        )
+        assert n_temperatures < n_errors < N_ATOMS
+        assert len(count_streams) == 1
+
+    def test_without_intervals(self, rng, count_streams):
+        X, y = classes(rng, 3)
+        found, loop = both_ways(X, y, classes=True, intervals=False)
+        assert_same(found, loop)
+        assert found.path.loo_quantiles is None
+        assert len(count_streams) == 1
+
+    @pytest.mark.parametrize("n_classes", [2, 5])
+    def test_does_not_depend_on_blocks(self, rng, monkeypatch, n_classes):
+        X, y = classes(rng, n_classes)
+        first = both_ways(X, y, classes=True)[0]
+        for size in (64, 7, 5000):
+            monkeypatch.setattr(source, "LEAST_ROWS", size)
+            monkeypatch.setattr(source, "MOST_ROWS", size)
+            assert_same(both_ways(X, y, classes=True)[0], first, rtol=1e-9)
+
+    def test_residuals_of_many_classes_are_of_few_rows(self, rng, monkeypatch):
+        seen = []
+        whole = Sizes.of
+
+        def spy(*args):
+            seen.append(whole(*args))
+            return seen[-1]
+
+        monkeypatch.setattr(Sizes, "of", spy)
+        monkeypatch.setattr(streamed, "RESIDUAL_BYTES", 2**16)
+        X, y = classes(rng, 30)
+        assert_same(*both_ways(X, y, classes=True))
+        assert len(seen) > 1
+        assert all(sizes.residual.nbytes <= 2**16 for sizes in seen)
 
 
 def test_a_default_fit_takes_it(rng, count_streams):
@@ -215,3 +334,11 @@ def test_a_default_fit_takes_it(rng, count_streams):
     np.testing.assert_array_equal(model.path_.atom, count_streams[0].atom)
     lower, upper = model.predict_interval(X, 0.9)
     assert 0.87 < np.mean((lower <= y[:, 0]) & (y[:, 0] <= upper)) < 0.93
+
+
+def test_a_default_fit_of_classes_takes_it(rng, count_streams):
+    X, y = classes(rng, 3, n_rows=5200)
+    model = KernelPursuitClassifier(random_state=0, max_atoms=40, loss="squared").fit(X, y.argmax(axis=1))
+    assert len(count_streams) == 1
+    np.testing.assert_array_equal(model.path_.atom, count_streams[0].atom)
+    assert model.path_.loo_error[-1] < 0.3

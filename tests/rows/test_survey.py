@@ -107,7 +107,7 @@ class TestSurvey:
         X, y, _ = rows
         with pytest.raises(ValueError, match=r"X holds 1e\+301 in row 0, feature 0; multiply X by a constant first"):
             survey(ArraySource(np.full((2, 1), 1e301), np.zeros(2)), 2, 0, has_labels=False)
-        with pytest.raises(ValueError, match="y holds a missing label; drop or fill such rows first"):
+        with pytest.raises(ValueError, match="y holds no label in row 1; drop or fill such rows first"):
             survey(ArraySource(X[:2], np.array(["a", None], dtype=object)), 2, 0, has_labels=True)
         with pytest.raises(ValueError, match="y holds no numbers; use KernelPursuitClassifier for labels"):
             survey(ArraySource(X[:2], np.array(["a", "b"])), 2, 0, has_labels=False)

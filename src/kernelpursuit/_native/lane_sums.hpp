@@ -67,6 +67,49 @@ KP_INLINE void add_group(const T* values, Index ldv, Index rows, Index atoms, Fa
         for (Index j = 0; j < atoms; ++j) add_rows<1>(values + j * ldv, ldv, rows, factor, sums + j * stride, stride);
 }
 
+// Vectors that share the loads of a group: with its sums they fill the registers, 32 of them or 16.
+constexpr int together = vector_bytes == 64 ? 6 : 3;
+
+// Where the sums of a vector and of an atom lie: sums[t * vector + j * atom + lane].
+struct Strides {
+    Index vector, atom;
+};
+
+// What add_rows<group> does for each of `count` vectors, lane by lane the same sums.
+template <int count, class T>
+KP_INLINE void add_block(Block<const T> values, const double* V, Index ldv, double* sums, Strides by) {
+    for (int v = 0; v < lane_vectors; ++v) {
+        Vd sum[count][group];
+        for (int t = 0; t < count; ++t)
+            for (int j = 0; j < group; ++j) sum[t][j] = load(sums + t * by.vector + j * by.atom + v * width);
+        for (Index i = v * width; i < values.n; i += lanes) {
+            Vd factor[count];
+            for (int t = 0; t < count; ++t) factor[t] = load(V + t * ldv + i);
+            for (int j = 0; j < group; ++j) {
+                const Vd value = load_double(values.at + j * values.ld + i);
+                for (int t = 0; t < count; ++t) sum[t][j] = fma(factor[t], value, sum[t][j]);
+            }
+        }
+        for (int t = 0; t < count; ++t)
+            for (int j = 0; j < group; ++j) store(sums + t * by.vector + j * by.atom + v * width, sum[t][j]);
+    }
+}
+
+// Adds values of a group of atoms times each of several vectors, as many of these together as registers hold.
+template <class T>
+KP_INLINE void add_vectors(Block<const T> values, Vectors factors, double* sums, Strides by) {
+    Index t = 0;
+    if (values.m == group && values.n % lanes == 0) {
+        for (; t + together <= factors.q; t += together)
+            add_block<together>(values, factors.V + t * factors.ld, factors.ld, sums + t * by.vector, by);
+        for (; t + 2 <= factors.q; t += 2)
+            add_block<2>(values, factors.V + t * factors.ld, factors.ld, sums + t * by.vector, by);
+    }
+    for (; t < factors.q; ++t)
+        add_group(values.at, values.ld, values.n, values.m, TimesVector{factors.V + t * factors.ld},
+                  sums + t * by.vector, by.atom);
+}
+
 KP_INLINE double tree(const double* s) {
     return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }

@@ -74,8 +74,8 @@ void rmatvec(const Task<T>& task, Vectors by, double* sums, Index lds) {
     for (Index i = 0; i < task.m * stride; ++i) s.sums[i] = 0;
     for_values(task, s, [&](Index i, Index rows, Index j, Index atoms, const T* values, Index ld) {
         double* target = s.sums + j * stride;
-        for (Index t = 0; t < q; ++t)
-            add_group(values, ld, rows, atoms, TimesVector{by.V + t * by.ld + i}, target + t * lanes, stride);
+        add_vectors(Block<const T>{values, ld, rows, atoms}, {by.V + i, q, by.ld, false, nullptr}, target,
+                    {lanes, stride});
         if (by.squares && by.w)
             add_group(values, ld, rows, atoms, TimesWeighted{by.w + i}, target + q * lanes, stride);
         else if (by.squares)

@@ -248,11 +248,13 @@ def _guarantee(model: KernelPursuitRegressor, problem: Problem) -> str:
     greedy = selection == "gain" or (refits and selection == "correlation")
     if not greedy and selection != "random":
         return f"none, since selection={selection!r} is not among Zhang's algorithms"
+    if (fitted_with(model, "shortlist") or 1) > 1:
+        return "none, since with a shortlist not all atoms are looked at in each step"
     candidates = fitted_with(model, "candidates")
     if isinstance(candidates, str):
         looks_at_all = candidates == "all" or n_rows <= AUTO_CANDIDATES
-    elif np.ndim(candidates) == 0:
-        looks_at_all = candidates >= n_rows
+    elif isinstance(candidates, (int, np.integer)):
+        looks_at_all = int(candidates) >= n_rows
     else:
         return "none, since candidates names the atoms to look at"
     if greedy and looks_at_all:

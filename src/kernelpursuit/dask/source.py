@@ -67,7 +67,7 @@ class DaskSource(RowSource):
         size: int,
         *,
         n_threads: int | None = 1,
-        told: Callable[[int, Sum], None] | None = None,
+        told: Callable[[int, Sum], object] | None = None,
         before: tuple[int, Sum] | None = None,
     ) -> Sum:
         """The sum over all rows, made on the workers, one thread of theirs for each partition.
@@ -84,8 +84,8 @@ class DaskSource(RowSource):
                 with workers_may_fail():
                     total = added(total, future.result())
                 done = _end(group)
-                if told is not None and total is not None:
-                    told(done, total)
+                if told is not None and total is not None and told(done, total):
+                    break
         finally:
             # Where something was raised, what is still to be done is of no use.
             self._client.cancel(futures)

@@ -46,6 +46,17 @@ class Functions(Dictionary):
         taken.training_rows = np.full(len(atoms), -1)
         return taken
 
+    def state(self) -> State:
+        """The functions, which a file does not hold, and the training row of each."""
+        return {"functions": tuple(self.functions), "training_rows": self.training_rows}
+
+    @classmethod
+    def from_state(cls, state: State) -> Dictionary:
+        """Return the functions that `state` holds."""
+        functions = state["functions"]
+        made = cls(*functions) if functions else cls(_one).take(np.zeros(0, dtype=np.intp))
+        return made.with_training_rows(state["training_rows"])
+
     def block(
         self, rows: RowForm, atoms: np.ndarray, dtype: DTypeLike = np.float64, n_threads: int | None = None
     ) -> np.ndarray:
@@ -91,6 +102,8 @@ class Constant(Functions):
     @classmethod
     def from_state(cls, state: State) -> Dictionary:
         """Return the constant that `state` describes."""
+        if state["n_atoms"] not in (0, 1):
+            raise ValueError(f"n_atoms={state['n_atoms']!r} is not usable; the constant is in once, or not.")
         return cls().take(np.zeros(state["n_atoms"], dtype=np.intp)).with_training_rows(state["training_rows"])
 
     def __repr__(self) -> str:

@@ -109,6 +109,19 @@ class KernelAtoms(Dictionary):
         """Return the same atoms, whose centres are at other rows."""
         return KernelAtoms(**{**self.state(), "training_rows": training_rows})
 
+    def with_centers(self, centers: Matrix) -> KernelAtoms:
+        """Return the same kernel, as it is resolved, at other centres."""
+        return KernelAtoms(self.kernel, centers, origin=self._origin, training_rows=np.full(centers.shape[0], -1))
+
+    def joined(self, others: KernelAtoms) -> KernelAtoms:
+        """Return these atoms and others of the same kernel, dense ones both."""
+        factors = None
+        if self._factors is not None or others.factors is not None:
+            parts = [np.ones(one.n_atoms) if one.factors is None else one.factors for one in (self, others)]
+            factors = np.concatenate(parts)
+        centers = np.vstack([self.centers, others.centers])
+        return KernelAtoms(self.kernel, centers, factors, origin=self._origin, training_rows=np.full(len(centers), -1))
+
     def state(self) -> State:
         """Kernel, centres and factors, and where the embedding has its origin."""
         return {

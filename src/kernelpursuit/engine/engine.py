@@ -72,14 +72,16 @@ class StoredValues:
         """Whether values are kept already, be they none for want of memory."""
         return self._kept is not None
 
-    def rmatvec(self, V: np.ndarray) -> np.ndarray:
-        """Products of every atom with vectors, shape (n_vectors, n_atoms)."""
+    def rmatvec(self, V: np.ndarray, atoms: np.ndarray | None = None) -> np.ndarray:
+        """Products of atoms with vectors, shape (n_vectors, n_atoms): of all atoms, or of those given, ascending."""
         if self._kept is None:
             self._kept = self._keep()
-        out, n_atoms, n_kept = np.empty((len(V), self.dictionary.n_atoms)), self.dictionary.n_atoms, self.n_kept
-        out[:, :n_kept] = _native.stored_rmatvec(self._kept, V, n_threads=self.n_threads)
-        if n_kept < n_atoms:
-            rest = np.arange(n_kept, n_atoms)
+        n_kept = self.n_kept if atoms is None else int(np.searchsorted(atoms, self.n_kept))
+        kept = self._kept if atoms is None else self._kept[atoms[:n_kept]]
+        out = np.empty((len(V), self.dictionary.n_atoms if atoms is None else len(atoms)))
+        out[:, :n_kept] = _native.stored_rmatvec(kept, V, n_threads=self.n_threads)
+        if n_kept < out.shape[1]:
+            rest = np.arange(n_kept, out.shape[1]) if atoms is None else atoms[n_kept:]
             out[:, n_kept:] = self.dictionary.rmatvec(self.rows, V, rest, self.dtype, n_threads=self.n_threads)
         return out
 
@@ -198,13 +200,18 @@ class Engine:
             self._sqnorms = self._with_nugget(self._values.sqnorms(self.weights))
         return self._sqnorms
 
-    def correlate(self, V: np.ndarray) -> np.ndarray:
-        """`D' v` for every vector in the rows of `V`: shape (n_vectors, n_atoms). One pass over the dictionary."""
+    def correlate(self, V: np.ndarray, atoms: np.ndarray | None = None) -> np.ndarray:
+        """`D' v` for every vector in the rows of `V`: shape (n_vectors, n_atoms). One pass over the dictionary.
+
+        Where `atoms` are given, ascending, it is over these alone, and has the bits that the whole pass has for them.
+        """
         self._plan()
         weighted = np.ascontiguousarray(V if self._root is None else V * self._root)
-        out = self._values.rmatvec(weighted)
+        out = self._values.rmatvec(weighted, atoms)
         if self.nugget:
-            out += self.nugget * weighted[:, self.dictionary.training_rows]
+            assert self.dictionary.training_rows is not None
+            rows = self.dictionary.training_rows
+            out += self.nugget * weighted[:, rows if atoms is None else rows[atoms]]
         return out
 
     def examine(self, atoms: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelpursuit._files import PathLike
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import ByName, check_flag, unknown_parameter
 from kernelpursuit.dictionary import Dictionary
-from kernelpursuit.estimators.checks import ROWS, one_sentence
+from kernelpursuit.estimators.blocks import BlockPredictions
+from kernelpursuit.estimators.checks import ROWS, comparable, one_sentence
 from kernelpursuit.estimators.fitting import FitState, TrainingData, fit_model
 from kernelpursuit.estimators.spec import chosen_rule
+from kernelpursuit.exceptions import InterruptedFitWarning
 from kernelpursuit.model import FittedModel, OneVsRestModel
+from kernelpursuit.model.live import LiveModel
 from kernelpursuit.pursuit import Watch, check_held_out, resolve_threads
+from kernelpursuit.pursuit.checkpoint import Checkpoint
+from kernelpursuit.pursuit.interrupt import on_interrupt
 from kernelpursuit.stopping import StoppingRule
 
+if TYPE_CHECKING:
+    from kernelpursuit.export import Exported
 
-class BaseKernelPursuit(ByName, BaseEstimator):
+
+class BaseKernelPursuit(BlockPredictions, ByName, BaseEstimator):
     """Greedy sparse kernel model; see the subclasses."""
 
     #: Attributes that a fit sets, all of them at its end.
-    _fitted_names: ClassVar[Sequence[str]] = ("n_features_in_", "feature_names_in_", "model_", "_state")
+    _fitted_names: ClassVar[Sequence[str]] = ("n_features_in_", "feature_names_in_", "model_", "_state", "_live")
     model_: FittedModel | OneVsRestModel
     _state: FitState | None
+    #: What `partial_fit` goes on from, where it was the last to change the model.
+    _live: LiveModel | None = None
     #: What alpha="auto" is where it is not learned.
     _alpha: ClassVar[float] = 1e-3
 
@@ -43,6 +56,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
+        shortlist: int | None = None,
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
@@ -55,6 +69,8 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
+        forgetting: float = 1.0,
+        checkpoint: PathLike | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -66,6 +82,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         self.update = update
         self.exchange = exchange
         self.candidates = candidates
+        self.shortlist = shortlist
         self.penalty = penalty
         self.alpha = alpha
         self.stop = stop
@@ -78,6 +95,8 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         self.sample_rows = sample_rows
         self.memory_budget = memory_budget
         self.warm_start = warm_start
+        self.forgetting = forgetting
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -92,12 +111,28 @@ class BaseKernelPursuit(ByName, BaseEstimator):
 
     def _fit(self, data: TrainingData, callback: Any) -> None:
         """Fit the model to validated rows, and set what comes of it."""
-        watch = Watch.of(callback, self.verbose)
-        try:
+        with self._watching(callback) as watch:
             self.model_, self._state = fit_model(self, data, watch, getattr(self, "_state", None))
-        finally:
-            if watch is not callback:
-                watch.close()
+            self._live = None
+
+    @contextmanager
+    def _watching(self, callback: Any) -> Iterator[Watch]:
+        """Watch a fit, or go on with who watches it: progress, callbacks, a checkpoint, and Ctrl-C."""
+        if isinstance(callback, Watch):
+            yield callback
+            return
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint)
+        with closing(Watch(callback, self.verbose, checkpoint)) as watch, on_interrupt(watch.interrupt):
+            yield watch
+        if watch.is_interrupted:
+            warnings.warn(
+                "the fit was interrupted and is of what it had found by then (see stop_reason_); interrupt it twice to "
+                "have none.",
+                InterruptedFitWarning,
+                stacklevel=5,
+            )
+        elif checkpoint is not None:
+            checkpoint.remove()
 
     def _take_over(self, fitted: Self) -> Self:
         """Take what the fit of a copy has set: a fit that fails leaves nothing behind."""
@@ -119,8 +154,13 @@ class BaseKernelPursuit(ByName, BaseEstimator):
     def _with_model(self, model: FittedModel | OneVsRestModel) -> Self:
         """An estimator like this one with another model."""
         other = copy.copy(self)
-        other.model_ = model
+        other.model_, other._live = model, None
         return other
+
+    def _follow(self, live: LiveModel) -> Self:
+        """Take the model of more rows; a warm start cannot go on from it."""
+        self.model_, self._live, self._state = live.model, live, None
+        return self
 
     def as_if_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:
         """Return this fitted estimator as a fit with other parameters would have left it; nothing is refitted.
@@ -132,7 +172,7 @@ class BaseKernelPursuit(ByName, BaseEstimator):
             setattr(other, name, value)
         if self._state is not None:
             # What a later fit with warm_start=True is compared with.
-            known = {name: value for name, value in params.items() if name in self._state.given}
+            known = {name: comparable(value) for name, value in params.items() if name in self._state.given}
             assert isinstance(other.model_, FittedModel)
             other._state = replace(self._state, given={**self._state.given, **known}, model=other.model_)
         return other
@@ -271,6 +311,68 @@ class BaseKernelPursuit(ByName, BaseEstimator):
         """Forget what a warm start could go on from."""
         self._state = None if self._state is None else self._state.without_rows()
         return self
+
+    # -- Leaving the notebook --------------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to a file, which `kernelpursuit.load` reads again.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, such as "model.kp". It is written as a whole or not at all.
+
+        Notes
+        -----
+        The file is in the safetensors format and holds numbers and text, no code (docs/saved-models.md). Functions and
+        classes of your own are not in it; a warning says under which names `load` wants them.
+        """
+        from kernelpursuit.saved import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def export(
+        self,
+        path: PathLike,
+        *,
+        to: str | None = None,
+        dtype: str = "float64",
+        interval: float | None = None,
+        quantise: bool = False,
+        table: str = "rows",
+        key: str | None = None,
+        dialect: str = "duckdb",
+    ) -> Exported:
+        """Write the fitted model in another language; its path stays behind.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its ending says what it is in: .onnx, .h (C99), .mjs or .js (JavaScript), .py (Python with NumPy
+            alone) or .sql. It is written as a whole or not at all.
+        to : {"onnx", "c", "javascript", "python", "sql"}, optional
+            What it is in, for other endings.
+        dtype : {"float64", "float32"}, default="float64"
+            Of ONNX, the type of rows and predictions; of C, that of all arithmetic.
+        interval : float, optional
+            Of ONNX and Python: the fraction of targets that intervals should hold, to have these as well.
+        quantise : bool, default=False
+            Of C: centres as 16-bit integers. What that costs is said of the file.
+        table, key, dialect : str
+            Of SQL: the table that the rows are in, a column that goes along with the predictions, and "duckdb" or
+            "sqlite".
+
+        Returns
+        -------
+        Exported
+            What was written: bytes, multiply-adds, and about the time of a prediction.
+        """
+        from kernelpursuit.export import export
+
+        check_is_fitted(self)
+        options = {"dtype": dtype, "interval": interval, "quantise": quantise}
+        return export(self, path, to, {**options, "table": table, "key": key, "dialect": dialect})
 
     # -- Rows to predict -------------------------------------------------------------------------------------------
 

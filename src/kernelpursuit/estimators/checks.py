@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import numbers
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,16 @@ def check_rows_and_targets(estimator: BaseEstimator, X: Matrix, y: Any) -> tuple
     with one_sentence("X", X):
         X = validate_data(estimator, X, **ROWS)
     check_range(X)
+    return X, check_targets(estimator, y, X.shape[0])
+
+
+def check_targets(estimator: BaseEstimator, y: Any, n_rows: int) -> np.ndarray:
+    """Validate real targets, one or several a row."""
     with one_sentence("y", y):
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
-    if y.ndim == 0 or y.ndim > 2 or y.shape[0] != X.shape[0]:
-        raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows; give one target for each row.")
-    return X, y
+    if y.ndim == 0 or y.ndim > 2 or y.shape[0] != n_rows:
+        raise ValueError(f"y has shape {y.shape}, but X has {n_rows} rows; give one target for each row.")
+    return y
 
 
 def check_seed(random_state: Any) -> int:
@@ -105,6 +111,31 @@ def digest(*arrays: Any) -> str:
     return state.hexdigest()
 
 
+@dataclass(frozen=True)
+class ArrayDigest:
+    """Stands for an array of numbers, or a list of them, where it is compared with another."""
+
+    shape: tuple[int, ...]
+    contents: str
+
+
+def comparable(value: object) -> object:
+    """A setting as it is kept for a comparison: a digest of an array, a copy of what is plain, else the object itself.
+
+    What was given may be changed in place after the fit, and may be as large as the training rows.
+    """
+    if isinstance(value, np.ndarray) or _is_list_of_numbers(value):
+        # Whole numbers and others are the same where their values are.
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf":
+            return ArrayDigest(array.shape, digest(array.astype(np.float64)))
+    return copy.deepcopy(value) if is_plain(value) else value
+
+
+def _is_list_of_numbers(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(one, numbers.Real) for one in value)
+
+
 def is_plain(value: Any) -> bool:
     """Whether a setting is compared by what it holds, and not by which object it is."""
     if isinstance(value, (list, tuple)):
@@ -112,7 +143,7 @@ def is_plain(value: Any) -> bool:
     if isinstance(value, Loss):
         # A loss that is no dataclass itself inherits a comparison that does not know what it holds.
         return is_dataclass(value) and "__dataclass_fields__" in vars(type(value))
-    return value is None or isinstance(value, (str, numbers.Number, np.ndarray, np.bool_, Kernel, Update))
+    return value is None or isinstance(value, (str, numbers.Number, np.ndarray, np.bool_, ArrayDigest, Kernel, Update))
 
 
 def same_settings(first: Any, second: Any) -> bool:

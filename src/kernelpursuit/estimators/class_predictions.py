@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.estimators.blocks import takes_sources
 from kernelpursuit.estimators.checks import check_coverage
 from kernelpursuit.model import OneVsRestModel
 from kernelpursuit.model.probabilities import agreeing
@@ -21,6 +22,7 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
 
     classes_: np.ndarray
 
+    @takes_sources
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Scores of the classes: the largest names the predicted one.
 
@@ -58,6 +60,7 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
         """Places in `classes_` of the classes that scores name."""
         return (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
 
+    @takes_sources
     def predict(self, X: Matrix) -> np.ndarray:
         """Predict class labels.
 
@@ -71,6 +74,7 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
         """
         return self._labels(self.decision_function(X))
 
+    @takes_sources
     def predict_proba(self, X: Matrix) -> np.ndarray:
         """Predict the probability of every class; see the notes of the class for where they come from.
 
@@ -90,6 +94,7 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
         p = p.astype(np.float32) if X.dtype == np.float32 else p
         return agreeing(p, self._places(self._margins(scores, X)))
 
+    @takes_sources
     def predict_set(self, X: Matrix, coverage: float = 0.9) -> np.ndarray:
         """Predict sets of classes that hold the true one for a given fraction of new rows.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from kernelpursuit._files import PathLike
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
 from kernelpursuit.dictionary import Dictionary
@@ -22,12 +22,12 @@ from kernelpursuit.estimators.from_source import labels_from
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of, seen_classes
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
 from kernelpursuit.estimators.parameters import check_parameters
+from kernelpursuit.estimators.partial import FollowsLabels, checked_classes
 from kernelpursuit.estimators.spec import chosen_rule, is_word
-from kernelpursuit.losses import Logistic
+from kernelpursuit.losses import Logistic, Loss
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.model.one_vs_rest import refuse_validation_rows
-from kernelpursuit.pursuit import Watch
-from kernelpursuit.rows import RowSource
+from kernelpursuit.rows import is_source, open_rows
 
 
 class _Log(Logistic):
@@ -36,7 +36,17 @@ class _Log(Logistic):
     name = "log"
 
 
-class KernelPursuitClassifier(ClassPredictions):
+class _Auto(_Log):
+    """Stands for `loss="auto"` there."""
+
+    name = "auto"
+
+
+# What the losses that go by the number of classes are checked as.
+STAND_INS: dict[str, Loss] = {"log": _Log(), "auto": _Auto()}
+
+
+class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
     """Sparse kernel classification by greedy selection of atoms.
 
     The scores of a row are `intercept + sum_j coef_j k(x, center_j)` with a few dozen centres, shared by all classes.
@@ -44,7 +54,7 @@ class KernelPursuitClassifier(ClassPredictions):
 
     Parameters
     ----------
-    kernel, gamma, max_atoms, selection, update, exchange, candidates, penalty, refine, trend
+    kernel, gamma, max_atoms, selection, update, exchange, candidates, shortlist, penalty, refine, trend
         As for `KernelPursuitRegressor`. Where `gamma` is learned, so are kernel, scales and atoms, under the squared
         loss on codes of -1 and +1, whatever the loss; coefficients are then found under the loss. With a `gamma` of
         your own and a loss other than "squared", `selection="gain"` goes by the weighted square that equals the loss
@@ -80,7 +90,7 @@ class KernelPursuitClassifier(ClassPredictions):
     fit_intercept : bool, default=True
         Whether to fit a constant. With `loss="doom2"` there is none in any case: that loss falls forever, and a
         constant would run away to the larger class.
-    sample_rows, memory_budget, warm_start, random_state, n_jobs, verbose
+    sample_rows, memory_budget, warm_start, forgetting, checkpoint, random_state, n_jobs, verbose
         As for `KernelPursuitRegressor`.
 
     Attributes
@@ -148,6 +158,7 @@ class KernelPursuitClassifier(ClassPredictions):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
+        shortlist: int | None = None,
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
@@ -161,6 +172,8 @@ class KernelPursuitClassifier(ClassPredictions):
         sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
+        forgetting: float = 1.0,
+        checkpoint: PathLike | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -173,6 +186,7 @@ class KernelPursuitClassifier(ClassPredictions):
             update=update,
             exchange=exchange,
             candidates=candidates,
+            shortlist=shortlist,
             penalty=penalty,
             alpha=alpha,
             stop=stop,
@@ -184,6 +198,8 @@ class KernelPursuitClassifier(ClassPredictions):
             sample_rows=sample_rows,
             memory_budget=memory_budget,
             warm_start=warm_start,
+            forgetting=forgetting,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -217,17 +233,25 @@ class KernelPursuitClassifier(ClassPredictions):
         fitted._fit_labels(X, y, sample_weight, callback)
         return self._take_over(fitted)
 
-    def _fit_labels(self, X: Matrix, y: Any, sample_weight: Any, callback: Any) -> None:
-        if y is None and not isinstance(X, RowSource):
+    def _fit_labels(
+        self, X: Matrix, y: Any, sample_weight: Any, callback: Any, known: np.ndarray | None = None
+    ) -> None:
+        """Fit labels; with all that are known to come, under the squared loss, to which rows can be added."""
+        if y is None and not is_source(X):
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
-        check_parameters(self, _Log() if self._is_log else class_loss(self.loss, 2), classes=True)
+        loss_name = self.loss
+        if known is not None:
+            if not (is_word(self.loss, "auto") or class_loss(self.loss, 2).name == "squared"):
+                raise ValueError(f"loss={self.loss!r} does not go with partial_fit; use loss='squared'.")
+            loss_name = "squared"
+        check_parameters(self, STAND_INS[self.loss] if self._is_log else class_loss(self.loss, 2), classes=True)
         rule = chosen_rule(self.stop)
-        if isinstance(X, RowSource):
+        if is_source(X):
             if own_atoms:
                 raise ValueError("multi_class='ovr' needs rows in memory; use multi_class='shared'.")
-            with closing(Watch(callback, self.verbose)) as watch:
-                data, self._class_weights, self.classes_ = labels_from(self, X, watch)
+            with self._watching(callback) as watch:
+                data, self._class_weights, self.classes_ = labels_from(self, open_rows(X, y, sample_weight), watch)
                 self._fit(replace(data, held_out=self._validation_rows(rule)), watch)
             return
         with one_sentence("X", X):
@@ -235,10 +259,13 @@ class KernelPursuitClassifier(ClassPredictions):
         check_range(X)
         labels = check_labels(y, X.shape[0])
         weights = ClassWeights.of(self.class_weight, labels, sample_weight)
-        self.classes_, labels = seen_classes(labels, weights.rows)
+        if known is None:
+            self.classes_, labels = seen_classes(labels, weights.rows)
+        else:
+            self.classes_ = checked_classes(known, labels)
         self._class_weights = weights.without_rows()
         is_ovr = own_atoms and len(self.classes_) > 2
-        loss = class_loss(self.loss, len(self.classes_))
+        loss = class_loss(loss_name, len(self.classes_))
         if is_ovr and not self._is_log and loss.kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
         if is_ovr:
@@ -264,12 +291,9 @@ class KernelPursuitClassifier(ClassPredictions):
         return is_word(self.loss, "log") or is_word(self.loss, "auto")
 
     def _fit_one_vs_rest(self, data: TrainingData, labels: np.ndarray, callback: Any) -> None:
-        watch = Watch(callback, self.verbose)
-        try:
+        with self._watching(callback) as watch:
             self.model_, self._class_params = fit_one_vs_rest(self, data, labels, watch)
             self._state = None
-        finally:
-            watch.close()
 
     @property
     def loss_(self) -> str:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit._types import Matrix
+from kernelpursuit.rows.columns import DATES, TEXT
 
-TEXT = "encode it as numbers first, with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder"
 LABELS = "give numbers, or use KernelPursuitClassifier for labels"
-DATES = "convert it to numbers first, such as the days since a first day"
 # What a column is called where there is no other.
 WHOLE = "it"
 # Values of a column that are looked at for one that is no number.

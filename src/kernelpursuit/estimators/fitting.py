@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from kernelpursuit._types import Matrix
-from kernelpursuit.estimators.checks import check_seed, digest, is_plain, same_settings
+from kernelpursuit.estimators.checks import check_seed, comparable, digest, same_settings
+from kernelpursuit.estimators.constants import SQUARE_SHARE, VALIDATED_SHARE
 from kernelpursuit.estimators.final_loss import validate_classes
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
 from kernelpursuit.estimators.sampled import Whole, all_rows_of, sampled
@@ -33,12 +33,10 @@ from kernelpursuit.pursuit import (
     resolve_threads,
     run_pursuit,
 )
+from kernelpursuit.pursuit.checkpoint import key_of
 from kernelpursuit.pursuit.watch import ASKED
 from kernelpursuit.rows import RowBlock
 from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, Max, as_rule
-
-# Of the time that classes take on all rows, that up to the end of the loop under the squared loss, and of validation.
-SQUARE_SHARE, VALIDATED_SHARE = 0.5, 0.75
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class TrainingData:
 class FitState:
     """What a fit was given and came to, for `warm_start`: two fits with the same `given` are parts of one path.
 
-    given      the parameters, and a digest of the data
+    given      the parameters, and digests of the data and of arrays among the parameters
     resolved   what "auto" and "learn" came to
     asked_for  what decides how many atoms are learned
     seed       of all that was drawn
@@ -148,6 +146,10 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     numbers += [given_numbers for given_numbers in (seen.rows, data.numbers) if given_numbers is not None]
     # Callbacks see the path of the last loop, and of both where either may be the last.
     is_last = spec.final_loss is None or spec.chooses_loss
+    # Coefficients under another loss have loops of their own.
+    key = None if spec.learns_classes else key_of(repr(sorted(given.items())), repr(asked_for), seed)
+    known = watch.keep_steps(key)
+    replay = known if replay is None else replay
     with watch.within(0.0, SQUARE_SHARE if spec.learns_classes else 1.0, hidden=not is_last):
         outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
     model = _model_of(outcome, numbers, data, spec=spec, resolved=resolved, watch=watch)
@@ -164,6 +166,9 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
             if model.n_steps == square.n_steps and spec.stops_by_auto:
                 # It has the atoms that the squared loss has kept, and so its reason.
                 model = replace(model, reason=square.reason)
+            if data.whole is not None:
+                words = f"weights under another loss than the square are of {len(rows.y)} of {data.whole.n_rows} rows"
+                model = replace(model, reason=f"{model.reason}; {words}")
             was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
         if validated.scores is not None and rows.calibrates is None and model.n_steps:
             model = calibrated(model, validated.scores)
@@ -245,12 +250,11 @@ def origin_of(spec: FitSpec, resolved: Resolved) -> Origin:
 def fitted_with(estimator: Any, data: TrainingData) -> dict[str, Any]:
     """All that a path depends on: two fits in which it is the same are parts of one path."""
     rule = None if is_word(estimator.stop, "auto") else as_rule(estimator.stop)
-    free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose"}
+    free = {"max_atoms", "stop", "memory_budget", "warm_start", "n_jobs", "verbose", "checkpoint", "forgetting"}
     settings = {name: value for name, value in estimator.get_params(deep=False).items() if name not in free}
     held_out = None if rule is None else rule.validation_fraction()
-    # Arrays may be changed in place after the fit, so what is compared by value is copied.
-    settings = {name: copy.deepcopy(value) if is_plain(value) else value for name, value in settings.items()}
-    return {"data": digest(data.X, data.y, data.weights), "held_out": held_out, **settings}
+    kept = {name: comparable(value) for name, value in settings.items()}
+    return {"data": digest(data.X, data.y, data.weights), "held_out": held_out, **kept}
 
 
 def observed(spec: FitSpec, data: TrainingData) -> Observations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,10 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
     check_truncate(truncate)
     if not (estimator.sample_rows is None or is_word(estimator.sample_rows, "auto")):
         check_number("sample_rows", estimator.sample_rows, low=1, integer=True, others="'auto', or None for all")
+    if not isinstance(estimator.checkpoint, (str, PathLike, type(None))):
+        raise ValueError(f"checkpoint={estimator.checkpoint!r} is not usable; give the name of a file, or None.")
+    if not 0 < check_number("forgetting", estimator.forgetting, low=0, strict=True, others="and at most 1") <= 1:
+        raise ValueError(f"forgetting={estimator.forgetting!r} is too large; give a number above 0 and at most 1.")
     resolve_budget(estimator.memory_budget)
     resolve_threads(estimator.n_jobs)
     check_verbose(estimator.verbose)
@@ -59,6 +64,7 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
         selection=estimator.selection,
         update=update,
         exchange=estimator.exchange,
+        shortlist=estimator.shortlist,
         penalty="ridge" if is_word(estimator.penalty, "auto") else estimator.penalty,
         truncate=truncate,
         loss=fitted_loss,

@@ -78,15 +78,16 @@ def resolve(spec: FitSpec, seen: Observations, watch: Watch, before: Resolved | 
     dictionary: Dictionary = spec.loop.dictionary
     if learned is not None:
         dictionary = learned.atoms if learned.atoms is not None else KernelAtoms(learned.kernel)
-    says_all = learned is not None and learned.says_all
     loop = replace(
         spec.loop,
         dictionary=spec.with_trend(dictionary, None if learned is None else learned.trend),
         gamma=spec.loop.gamma if learned is None else "scale",
         penalty=_penalty(spec, learned),
         alpha=_alpha(spec, learned),
-        max_atoms=_most_atoms(spec, is_learned=says_all),
+        max_atoms=_most_atoms_of(spec, learned),
         candidates=_candidates(spec, learned),
+        # Of atoms that were learned there are few, and all of them are picked.
+        shortlist=None if learned is not None and learned.atoms is not None else spec.loop.shortlist,
         rule=spec.rule_for(learned),
     )
     scales = None if learned is None else learned.scales
@@ -113,6 +114,14 @@ def _most_atoms(spec: FitSpec, *, is_learned: bool) -> int:
     return MOST_LEARNED if is_learned else MOST_PICKED
 
 
+def _most_atoms_of(spec: FitSpec, learned: Learned | None) -> int:
+    """The same after something was learned; "auto" has room for all atoms that were."""
+    most = _most_atoms(spec, is_learned=learned is not None and learned.says_all)
+    if spec.max_atoms is not None or learned is None or learned.atoms is None:
+        return most
+    return max(most, learned.atoms.n_atoms)
+
+
 def _alpha(spec: FitSpec, learned: Learned | None) -> float:
     """The strength of the penalty that the loop has: the given one, or that which was learned under its loss."""
     if learned is None or (spec.loop.classes and spec.loop.loss is not None):
@@ -136,17 +145,18 @@ def _task(spec: FitSpec, watch: Watch) -> Task:
     loop = spec.loop
     # Of classes all is learned under the squared loss.
     loss = None if loop.classes else loop.loss
-    return Task(
+    base = LoopSpec(
+        dictionary=loop.dictionary,
+        max_atoms=loop.max_atoms,
+        seed=loop.seed,
+        fit_intercept=loop.fit_intercept and (loss is None or loss.has_constant),
+        memory_budget=loop.memory_budget,
+        n_jobs=loop.n_jobs,
         loss=loss,
         classes=loop.classes,
-        intercept=loop.fit_intercept and (loss is None or loss.has_constant),
-        seed=loop.seed,
-        n_jobs=loop.n_jobs,
-        memory_budget=loop.memory_budget,
-        alpha=spec.learning_alpha,
-        trend=_trend(spec),
-        watch=watch,
+        intervals=False,
     )
+    return Task(base, alpha=spec.learning_alpha, trend=_trend(spec), watch=watch)
 
 
 def _trend(spec: FitSpec) -> bool | None:
@@ -191,6 +201,7 @@ def _learn(
             n_features=X.shape[1],
             n_kernels=len(kernels) if gamma is None else 0,
             max_atoms=_most_atoms(spec, is_learned=atoms),
+            may_grow=spec.max_atoms is None,
             picks_atoms=atoms,
             all_atoms=not spec.stops_by_auto,
             refine=False if searches_width else spec.refine,

@@ -158,6 +158,7 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
             update=update,
             exchange=estimator.exchange,
             candidates=estimator.candidates,
+            shortlist=estimator.shortlist,
             penalty="ridge" if is_word(estimator.penalty, "auto") else estimator.penalty,
             alpha=estimator._alpha if is_word(estimator.alpha, "auto") else estimator.alpha,
             fit_intercept=estimator.fit_intercept,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Always, Dictionary, KernelAtoms, LinearTrend
 from kernelpursuit.dictionary.trend import independent
 from kernelpursuit.kernels import Kernel
@@ -63,25 +63,42 @@ class EnoughFor(Loo):
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned, beside rows: the loss (None for the squared one), a penalty that is given, and how to run.
+    """What is learned, beside rows: what loops on samples of them are told, and what of models is given.
 
-    `trend` says that every model has a straight line in it, unpenalised, along the features `line`; None leaves it to
-    the rows.
-    `watch` is told of every stage, and may ask to end it.
+    base   the loop that those on samples differ from in their atoms and penalty alone
+    alpha  the strength of the penalty, where it is given; else None
+    trend  whether every model has a straight line in it, unpenalised; None leaves it to the rows
+    line   features that it goes along
+    watch  told of every stage, and may ask to end it
     """
 
-    loss: Loss | None
-    classes: bool
-    intercept: bool
-    seed: int
-    n_jobs: int | None
-    memory_budget: int | None
+    base: LoopSpec
     alpha: float | None = None
     trend: bool | None = False
     line: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     watch: Watch = field(default_factory=Watch)
 
-    def fixed(self, Z: Any) -> np.ndarray:
+    @property
+    def loss(self) -> Loss | None:
+        """The loss; None for the squared one."""
+        return self.base.loss
+
+    @property
+    def classes(self) -> bool:
+        """Whether targets are codes of classes."""
+        return self.base.classes
+
+    @property
+    def intercept(self) -> bool:
+        """Whether every model has a constant."""
+        return self.base.fit_intercept
+
+    @property
+    def seed(self) -> int:
+        """That of all that is drawn."""
+        return self.base.seed
+
+    def fixed(self, Z: Matrix) -> np.ndarray:
         """Values of what every model has, shape (n_fixed, n_rows): the constant, then the line."""
         ones = np.ones((int(self.intercept), Z.shape[0]))
         return np.vstack([ones, Z[:, self.line].T]) if self.trend else ones
@@ -89,21 +106,15 @@ class Task:
     @property
     def n_threads(self) -> int:
         """Threads of the native core, and of large products."""
-        return resolve_threads(self.n_jobs)
+        return resolve_threads(self.base.n_jobs)
+
+    def under(self, loss: Loss | None) -> Task:
+        """The same under another loss."""
+        return replace(self, base=replace(self.base, loss=loss))
 
     def loop(self, dictionary: Dictionary, max_atoms: int, alpha: float) -> LoopSpec:
-        """What a loop over a sample is told."""
-        return LoopSpec(
-            dictionary=dictionary,
-            max_atoms=max_atoms,
-            seed=self.seed,
-            alpha=alpha,
-            fit_intercept=self.intercept,
-            memory_budget=self.memory_budget,
-            n_jobs=self.n_jobs,
-            loss=self.loss,
-            intervals=False,
-        )
+        """What a loop over a sample is told; nobody asks how many of its rows are in a wrong class."""
+        return replace(self.base, dictionary=dictionary, max_atoms=max_atoms, alpha=alpha, classes=False)
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,14 @@ class Picked:
         n_fixed = len(self.weights) - len(self.rows)
         scores = self.weights[n_fixed:].T @ self.model.values(kernel.spec, Z, task.n_threads)
         return scores + self.weights[:n_fixed].T @ task.fixed(Z)
+
+    def first(self, n_atoms: int) -> Picked:
+        """The atoms that were picked first; under the squared loss, whose weights nobody asks for."""
+        model = replace(
+            self.model, centers=self.model.centers[:n_atoms], width_factors=self.model.width_factors[:n_atoms]
+        )
+        n_fixed = len(self.weights) - len(self.rows)
+        return replace(self, model=model, rows=self.rows[:n_atoms], weights=self.weights[: n_fixed + n_atoms])
 
     def moved(self, kernel: Kernel, model: Model, rows: Rows, task: Task) -> Picked:
         """The same atoms moved, and under another loss than the squared one, with weights that fit them.

@@ -10,6 +10,10 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import KEEP_ALL, EnoughFor, Picked, PickSpec, Task, pick
 from kernelpursuit.learning.constants import (
     ALPHA_LIMITS,
+    GROWTH_ROWS,
+    MIN_GROWING_ATOMS,
+    MIN_GROWTH_GAIN,
+    MIN_HALF_GAIN,
     MIN_KERNEL_GAIN,
     ONE_WIDTH_FACTOR,
     PENALTY_ROWS,
@@ -18,14 +22,26 @@ from kernelpursuit.learning.constants import (
 )
 from kernelpursuit.learning.leave_one_out import LeaveOneOut
 from kernelpursuit.learning.model import Model
-from kernelpursuit.learning.plan import ATOMS_STAGE, REFINE_STAGE, WIDTHS_STAGE, Plan, WidthsPlan
+from kernelpursuit.learning.plan import (
+    ATOMS_STAGE,
+    GROWTH_STAGE,
+    REFINE_STAGE,
+    WIDTHS_STAGE,
+    AtomsPlan,
+    Plan,
+    WidthsPlan,
+)
 from kernelpursuit.learning.refine import Validator, refine
 from kernelpursuit.learning.sample import REFINE_STREAM, Rows, drawn_from
 from kernelpursuit.stopping import StoppingRule
 
 
 def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Plan) -> tuple[Picked, bool]:
-    """Pick atoms in one width or several, and move them where that is planned and pays."""
+    """Pick atoms in one width or several, and move them where that is planned and pays; more of them where that pays.
+
+    More atoms than the plan begins with are tried only where the last of those that it begins with were of use, and
+    kept only where the validation rows clearly gain. Picking and refining them takes two to four times the rest.
+    """
     assert plan.atoms is not None
     validation, rest = rows.take(slice(plan.n_validation)), rows.take(slice(plan.n_validation, None))
     validator = Validator(kernel, validation, task)
@@ -36,25 +52,52 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
         if plan.refine is not None
         else _choose_widths(kernel, model, rest, validator=validator, plan=plan.widths)
     )
-    task.watch.part(ATOMS_STAGE)
     seen = rows if plan.picks_from_all else rest
-    sample, n_candidates = seen.take(slice(plan.atoms.n_rows)), plan.atoms.n_candidates // len(widths)
-    rule: StoppingRule = KEEP_ALL
-    if plan.atoms.patience is not None:
-        rule = EnoughFor(patience=plan.atoms.patience, times_the_rows=len(rows) / len(sample))
-    picked = pick(
-        kernel, model, sample, task, spec=PickSpec(plan.atoms.n_atoms, n_candidates, width_factors=widths, rule=rule)
-    )
+
+    def picked_by(atoms: AtomsPlan) -> Picked:
+        sample = seen.take(slice(atoms.n_rows))
+        rule: StoppingRule = KEEP_ALL
+        if atoms.patience is not None:
+            rule = EnoughFor(patience=atoms.patience, times_the_rows=len(rows) / len(sample))
+        spec = PickSpec(atoms.n_atoms, atoms.n_candidates // len(widths), width_factors=widths, rule=rule)
+        return pick(kernel, model, sample, task, spec=spec)
+
+    generator = drawn_from(task.seed, REFINE_STREAM)
+
+    def refined(picked: Picked) -> Picked:
+        if plan.refine is None:
+            return picked
+        return refine(kernel, picked, rest, validator=validator, plan=plan.refine, generator=generator)
+
+    task.watch.part(ATOMS_STAGE)
+    picked = picked_by(plan.atoms)
     if not len(picked.rows):
         return picked, False
-    moved = picked
     task.watch.part(REFINE_STAGE)
-    if plan.refine is not None:
-        moved = refine(
-            kernel, picked, rest, validator=validator, plan=plan.refine, generator=drawn_from(task.seed, REFINE_STREAM)
-        )
+    moved = refined(picked)
+    # What more atoms are good for shows only with coefficients that are fitted to many rows.
+    on_more_rows = replace(validator, n_rows=GROWTH_ROWS)
+    if plan.more is not None and not task.watch.has_ended and _second_half_pays(picked, rest, on_more_rows):
+        task.watch.part(GROWTH_STAGE)
+        more = picked_by(plan.more)
+        if len(more.rows) > len(picked.rows):
+            grown, least = refined(more), on_more_rows.losses(moved, rest)
+            if on_more_rows.losses(grown, rest).are_clearly_below(least, MIN_GROWTH_GAIN):
+                picked, moved = more, grown
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
     return chosen, moved is not picked
+
+
+def _second_half_pays(picked: Picked, rows: Rows, validator: Validator) -> bool:
+    """Whether there are many atoms, and the second half of them clearly lowers the error of the validation rows.
+
+    Atoms are those that were picked, in their order and not refined, so that the first half is a model of its own.
+    """
+    n_atoms = len(picked.rows)
+    if n_atoms < MIN_GROWING_ATOMS:
+        return False
+    half = validator.losses(picked.first(n_atoms // 2), rows)
+    return validator.losses(picked, rows).are_clearly_below(half, MIN_HALF_GAIN)
 
 
 def _choose_widths(

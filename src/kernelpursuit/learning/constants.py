@@ -8,6 +8,7 @@ the others were chosen by hand, and single values of them were not compared in t
 [choices]    errors on data sets with this choice and with others: `make bench-choices`, docs/defaults.md
 [refine]     errors and times with refined atoms and without: `make bench-choices`, docs/defaults.md
 [systems]    errors of the systems of the papers with learned scales: `make bench-systems`, docs/five-papers-today.md
+[growth]     errors, atoms and times with more atoms and without: docs/defaults.md#more-than-512-atoms
 [classes]    errors and log losses of classifiers, beside tuned rivals: `make bench-classify`
 [time]       fitted to the times of fits of 442 to 20,000 rows by one thread: tests/learning/test_time_estimate.py
 [hand]       no benchmark shows it
@@ -142,6 +143,13 @@ WIDTH_FACTORS = (1.0, 4.0, 16.0)  # of gamma, that atoms may have where several 
 PICKED_PENALTY_FACTORS = (0.1, 1.0, 10.0, 100.0)  # of the penalty that was learned with fewer atoms [choices]
 PENALTY_ROWS = 6000  # on which these are compared [defaults]
 MAX_VALIDATOR_ROWS = 6000  # beside validation rows, that coefficients are fitted to [refine]
+GROWN_ATOMS = 1024  # that "auto" may go to where more than it begins with pay [growth]
+GROW_FROM = 10_000  # rows, some ten an atom: of fewer, more atoms have gained nothing that shows in errors [growth]
+GROW_UP_TO = 100_000  # rows: of more, time counts for more [growth]
+MIN_GROWING_ATOMS = 320  # picked at first: fewer were enough [growth]
+MIN_HALF_GAIN = 0.03  # fraction of the validation error that the second half of them takes off [growth]
+MIN_GROWTH_GAIN = 0.02  # fraction of the validation error by which more atoms, refined, have to be better [growth]
+GROWTH_ROWS = 14_000  # beside validation rows, that coefficients are fitted to for these comparisons [growth]
 MIN_REFINE_GAIN = 2e-3  # fraction of the validation error: a round with less is the last [refine]
 
 # One scale for all of very many features.
@@ -169,6 +177,9 @@ MIN_PENALTY_GAIN = 0.01  # fraction of the loss, for another penalty than the fi
 FINAL_WIDTH_FACTORS = (2.0, 4.0)  # of the widths that the square has learned [classes]
 MAX_WIDER_LOSS = 0.01  # fraction by which the validation loss of wider atoms may be larger [classes]
 MAX_FINAL_PRODUCTS = 1e7  # of rows, atoms and classes, in one look at a loss that may be chosen [hand]
+TRIAL_CONVERGED = 1e-4  # gradient of a trial: the square of the three digits to which losses are compared [classes]
+TRIAL_ITERATIONS = 40  # of a trial at most [classes]
+TREND_FREEDOM = 1e-10  # penalty of the constant and a line, a fraction of the largest: none but for rounding [hand]
 MIN_LOG_LOSS_GAIN = 0.02  # fraction of the log loss by which another loss has to be better than the square [classes]
 
 # Width and penalty for another loop than the default one.

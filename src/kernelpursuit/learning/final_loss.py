@@ -26,6 +26,9 @@ from kernelpursuit.learning.constants import (
     MIN_PENALTY_GAIN,
     ONE_SPLIT_FROM,
     OTHER_FINAL_PENALTIES,
+    TREND_FREEDOM,
+    TRIAL_CONVERGED,
+    TRIAL_ITERATIONS,
 )
 from kernelpursuit.learning.sample import FINAL_LOSS_STREAM, drawn_from
 from kernelpursuit.losses import Loss
@@ -34,11 +37,6 @@ from kernelpursuit.pursuit.measure import classes_of, inverse_temperature, one_e
 from kernelpursuit.pursuit.objective import Search, minimise
 from kernelpursuit.pursuit.reducers import conformal_quantiles
 from kernelpursuit.rows import Distinct
-
-# A trial compares losses to three digits: its gradient need not be smaller than the square of that.
-TRIAL_CONVERGED, TRIAL_ITERATIONS = 1e-4, 40
-# The constant, and a line, are free but for rounding.
-FREE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Columns:
     def curvature(self, weights: np.ndarray, strength: float) -> np.ndarray:
         """R with `R'R = B M B' + L` for columns B and weights M of the rows."""
         A = (self.values * weights) @ self.values.T + self.penalty(strength)
-        A[np.diag_indices_from(A)] += FREE * A.diagonal().max()
+        A[np.diag_indices_from(A)] += TREND_FREEDOM * A.diagonal().max()
         return cholesky(A, overwrite_a=True, check_finite=False)
 
     def squares(self, strength: float) -> np.ndarray:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -118,7 +117,7 @@ def gross_errors_of(X: np.ndarray) -> dict[int, np.ndarray]:
     return {j: marked for j, marked in marks if marked.any()}
 
 
-def tame_features(X: Any, rows: np.ndarray | None, names: Sequence[str] | None) -> Any:
+def tame_features(X: Matrix, rows: np.ndarray | None, names: Sequence[str] | None) -> Matrix:
     """Warn of the gross errors of features, and return rows in which they are no farther than any kernel reaches.
 
     There they are as alone as where they were, but do not take the digits of the others when those are centred. `rows`

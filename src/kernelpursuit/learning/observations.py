@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.learning.constants import DENSE_UP_TO, MAX_CATEGORIES, MAX_SCALES, REPEATED_FRACTION
 from kernelpursuit.learning.gross_errors import gross_errors, tame_features, wild_targets
 from kernelpursuit.learning.sample import CONSTANT_TOLERANCE
@@ -30,7 +30,7 @@ class DistinctRows:
     counts    how many observations each row stands for; None for one, with all its copies
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray
     distinct: Distinct
     counts: np.ndarray | None = None
@@ -47,7 +47,7 @@ class Observations:
     units    of the targets, one for each, where there are several; else None
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray
     weights: np.ndarray | None
     counts: np.ndarray | None
@@ -68,7 +68,7 @@ class Observations:
 
 
 def observe(
-    X: Any,
+    X: Matrix,
     y: np.ndarray,
     weights: np.ndarray | None,
     counted: np.ndarray | None,
@@ -121,7 +121,7 @@ def observe(
     )
 
 
-def _dense_where_it_fits(X: Any) -> Any:
+def _dense_where_it_fits(X: Matrix) -> Matrix:
     if not sp.issparse(X):
         return X
     fits = X.shape[1] <= MAX_SCALES and X.shape[0] * X.shape[1] <= DENSE_UP_TO
@@ -129,7 +129,7 @@ def _dense_where_it_fits(X: Any) -> Any:
 
 
 def _joined(
-    X: Any, y: np.ndarray, weights: np.ndarray | None, counted: np.ndarray | None
+    X: Matrix, y: np.ndarray, weights: np.ndarray | None, counted: np.ndarray | None
 ) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]:
     """Numbers of the rows that differ, their weights and counts; each of these None where it says nothing."""
     relative = None if weights is None else _relative(weights)
@@ -177,7 +177,7 @@ def _counts(which: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     return (counts // np.gcd.reduce(counts)).astype(np.float64)
 
 
-def _copies_are_observations(X: Any, y: np.ndarray, distinct: Distinct) -> bool:
+def _copies_are_observations(X: Matrix, y: np.ndarray, distinct: Distinct) -> bool:
     """Whether equal rows were seen more than once, and not copied: targets are categories, and features repeat."""
     first = distinct.first
     if any(_is_real(column) for column in y[first].T):

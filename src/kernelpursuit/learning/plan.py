@@ -8,6 +8,9 @@ from kernelpursuit.learning.constants import (
     CLASS_CANDIDATES,
     CLASSICAL_ATOMS,
     CLASSICAL_CANDIDATES,
+    GROW_FROM,
+    GROW_UP_TO,
+    GROWN_ATOMS,
     LIKELY_REFINE_ROUNDS,
     LIKELY_STARTS,
     LIKELY_STEPS,
@@ -33,7 +36,8 @@ from kernelpursuit.pursuit import ALL_ROWS
 
 # Parts of a fit, by the names under which they are shown.
 STARTS_STAGE, SCALES_STAGE, KERNEL_STAGE, WIDTHS_STAGE, ATOMS_STAGE = "starts", "scales", "kernel", "widths", "atoms"
-SIMPLE_STAGE, REFINE_STAGE, WIDTH_SEARCH_STAGE = "simple models", "refining", "width for this loop"
+SIMPLE_STAGE, REFINE_STAGE, GROWTH_STAGE = "simple models", "refining", "more atoms"
+WIDTH_SEARCH_STAGE = "width for this loop"
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ class LearningSpec:
     n_rows, n_features   of the data; copies of a row are one row
     n_kernels      kernels to choose from; none where scales are given
     max_atoms      the largest number of atoms
+    may_grow       whether there may be more than that where validation rows gain by it
     picks_atoms    whether atoms are learned too
     refine         whether they are refined; "auto" where that has been measured to pay
     all_atoms      whether as many atoms are wanted as `max_atoms` allows, whatever they are good for
@@ -134,6 +139,7 @@ class LearningSpec:
     n_features: int
     n_kernels: int
     max_atoms: int = 512
+    may_grow: bool = False
     picks_atoms: bool = True
     refine: bool | str = "auto"
     all_atoms: bool = False
@@ -150,6 +156,7 @@ class Plan:
 
     wanted          what is to be learned
     n_kernels       kernels to choose from, the first of those that are offered
+    more            more atoms than `atoms`, that are tried where those are too few
     n_validation    number of validation rows
     picks_from_all  whether atoms are picked from those as well
     """
@@ -160,6 +167,7 @@ class Plan:
     evidence: EvidencePlan | None
     widths: WidthsPlan
     atoms: AtomsPlan | None
+    more: AtomsPlan | None
     refine: RefinePlan | None
     n_validation: int
     picks_from_all: bool
@@ -175,7 +183,8 @@ class Plan:
             self.atoms.n_atoms, min(int(dof), int(MAX_ATOMS_A_ROW * self.wanted.n_rows), self.wanted.max_atoms)
         )
         patience = max(self.atoms.patience, int(dof / 2))
-        return replace(self, atoms=replace(self.atoms, n_atoms=n_atoms, patience=patience))
+        more = None if self.more is None else replace(self.more, patience=patience)
+        return replace(self, atoms=replace(self.atoms, n_atoms=n_atoms, patience=patience), more=more)
 
     def seconds(self) -> float:
         """About how long a fit takes on this machine."""
@@ -235,7 +244,8 @@ class Plan:
             seen = min(by.n_rows, n)
             words.append(f"learning the scales of {self.wanted.n_features} features on {seen} of {n} rows")
         if self.atoms is not None and self.evidence is None:
-            words.append(f"picking up to {self.atoms.n_atoms} atoms on {min(self.atoms.n_rows, n)}")
+            further = "" if self.more is None else f" ({self.more.n_atoms} where that pays)"
+            words.append(f"picking up to {self.atoms.n_atoms} atoms{further} on {min(self.atoms.n_rows, n)}")
             if self.refine is not None:
                 seen = min(self.refine.sample_for(self.atoms.n_atoms), n)
                 words.append(f"refining them on up to {seen} at a time while that pays")
@@ -269,10 +279,19 @@ def make_plan(wanted: LearningSpec) -> Plan:
         evidence=EvidencePlan() if by_evidence else None,
         widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_validation) // ROWS_AN_ATOM))),
         atoms=atoms,
+        more=_more_atoms(wanted) if refines else None,
         refine=RefinePlan() if wanted.picks_atoms and refines else None,
         n_validation=n_validation,
         picks_from_all=(n_rows < VALIDATION_FROM and not refines) or wants_all,
     )
+
+
+def _more_atoms(wanted: LearningSpec) -> AtomsPlan | None:
+    """More atoms, under the squared loss, for rows that are enough for them, and not so many that it takes too long."""
+    is_open = wanted.may_grow and wanted.picks_atoms and not wanted.all_atoms and not wanted.has_loss
+    if not is_open or not GROW_FROM <= wanted.n_rows <= GROW_UP_TO:
+        return None
+    return AtomsPlan(GROWN_ATOMS, n_candidates=2 * GROWN_ATOMS)
 
 
 def _rounded(seconds: float) -> str:

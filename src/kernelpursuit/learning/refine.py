@@ -22,15 +22,16 @@ from kernelpursuit.learning.sample import Rows, joined
 
 @dataclass(frozen=True)
 class Validator:
-    """Leave-one-out errors of models on validation rows, with coefficients fitted to these and a sample."""
+    """Leave-one-out errors of models on validation rows, with coefficients fitted to these and `n_rows` of a sample."""
 
     kernel: Kernel
     validation: Rows
     task: Task
+    n_rows: int = MAX_VALIDATOR_ROWS
 
     def losses(self, picked: Picked, sample: Rows) -> Losses:
         """The leave-one-out losses of the validation rows."""
-        sample = sample.take(slice(MAX_VALIDATOR_ROWS))
+        sample = sample.take(slice(self.n_rows))
         rows = joined(sample, self.validation)
         is_validation = np.repeat([0.0, 1.0], [len(sample), len(self.validation)])
         criterion = LeaveOneOut(picked.target(self.kernel, rows, is_validation, self.task), self.task.n_threads)

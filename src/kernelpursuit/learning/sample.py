@@ -6,11 +6,11 @@ import functools
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.learning.constants import (
     COMMON_ROWS,
     MAX_EVIDENCE_WEIGHT,
@@ -45,7 +45,7 @@ class Standard:
     spread: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, weights: np.ndarray, rows: np.ndarray | None = None) -> Standard:
+    def of(cls, X: Matrix, weights: np.ndarray, rows: np.ndarray | None = None) -> Standard:
         """Weighted mean and standard deviation without gross errors, so that no square over- or underflows.
 
         Of the rows of X that are named, or of all, some are looked at at a time. Sparse rows keep their origin, since
@@ -78,7 +78,7 @@ class Standard:
         spread[spread <= CONSTANT_TOLERANCE] = 0.0
         return cls(center * size, spread * size)
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: Matrix) -> Matrix:
         """Standardised rows; constant features are 0. Of sparse rows, all are sparse."""
         used = self.spread > 0
         divisor = np.where(used, self.spread, 1.0)
@@ -105,12 +105,12 @@ def _shares(weights: np.ndarray) -> np.ndarray:
     return usual / usual.sum()
 
 
-def _values_a_row(X: Any) -> int:
+def _values_a_row(X: Matrix) -> int:
     """Values of a row that are stored, on average."""
     return max(1, -(-X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1])
 
 
-def _dense_rows(X: Any, which: Selection) -> np.ndarray:
+def _dense_rows(X: Matrix, which: Selection) -> np.ndarray:
     return np.asarray(X[which], dtype=np.float64)
 
 
@@ -120,7 +120,7 @@ def _center_and_spread(found: Iterable[Statistics]) -> tuple[np.ndarray, np.ndar
     return total.mean, total.spread
 
 
-def _of_sparse_rows(X: Any, parts: Sequence[tuple[Selection, np.ndarray]]) -> Standard:
+def _of_sparse_rows(X: Matrix, parts: Sequence[tuple[Selection, np.ndarray]]) -> Standard:
     """The origin, and the standard deviation of every feature; values that are not stored are zeros."""
     largest = np.zeros(X.shape[1])
     for which, _ in parts:
@@ -140,7 +140,7 @@ def _of_sparse_rows(X: Any, parts: Sequence[tuple[Selection, np.ndarray]]) -> St
 class Standardised:
     """Rows of X by their numbers, that are standardised when they are looked at."""
 
-    X: Any
+    X: Matrix
     numbers: np.ndarray
     standard: Standard
 
@@ -149,15 +149,15 @@ class Standardised:
         """Number of rows, and of features."""
         return len(self.numbers), self.X.shape[1]
 
-    def __getitem__(self, which: Selection) -> Any:
+    def __getitem__(self, which: Selection) -> Matrix:
         """Some of the rows; standardised now, where they are few enough to be kept so."""
         return replace(self, numbers=self.numbers[which]).where_few()
 
-    def where_few(self) -> Any:
+    def where_few(self) -> Matrix:
         """The rows themselves, where they are few enough."""
         return self.values() if len(self.numbers) * _values_a_row(self.X) <= MAX_STANDARDISED_VALUES else self
 
-    def values(self) -> Any:
+    def values(self) -> Matrix:
         """The standardised rows, dense or sparse as X is."""
         return self.standard.apply(self.X[self.numbers])
 
@@ -170,7 +170,7 @@ class Rows:
     are asked for, and so never all of them at once.
     """
 
-    given: Any
+    given: Matrix
     y: np.ndarray
     weights: np.ndarray
     counts: np.ndarray | None = None
@@ -215,7 +215,7 @@ class Rows:
         return Rows(self.given[which], self.y[:, which], self.weights[which], counts)
 
 
-def varies(Z: Any) -> np.ndarray:
+def varies(Z: Matrix) -> np.ndarray:
     """Which features of standardised rows have other values than 0."""
     if isinstance(Z, Standardised):
         return Z.standard.spread > 0

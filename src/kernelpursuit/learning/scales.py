@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import PickSpec, Task, fitted_scores, pick, target_around
 from kernelpursuit.learning.constants import (
@@ -55,7 +55,7 @@ class Scales:
         return 0 if self.is_cross_validated else int((self.model.scales > 0).sum()) + 1 - self.n_tied
 
 
-def first_model(Z: Any, alpha: float | None = None) -> Model:
+def first_model(Z: Matrix, alpha: float | None = None) -> Model:
     """All features that vary alike, and as wide as rows are apart; no atoms."""
     used = varies(Z)
     scales = np.where(used, np.sqrt(0.5 / max(int(used.sum()), 1)), 0.0)

@@ -68,7 +68,7 @@ def learn(
     task = replace(task, line=features_of_a_line(rows.take(slice(TREND_ROWS)).Z))
     if task.loss is not None:
         task.loss.check_targets(rows.y)
-        task = replace(task, loss=task.loss.resolve(rows.y, rows.weights))
+        task = task.under(task.loss.resolve(rows.y, rows.weights))
     simple = None
     if gamma is None:
         assert plan.scales is not None

@@ -149,7 +149,7 @@ def common_width_is_better(kernel: Kernel, starts: Starts, found: Model, rows: R
 def show_something(starts: Starts, rows: Rows, task: Task) -> bool:
     """Whether the best common width, of which little was tuned, is better than a constant by more than chance."""
     sample = _sample(rows)
-    constant = replace(task, loss=None, trend=False)
+    constant = replace(task.under(None), trend=False)
     least = losses_without_atoms(replace(sample, y=without_wild_values(sample.y)), np.ones(len(sample)), constant)
     return is_worth_its_atoms(starts.common.losses, least)
 

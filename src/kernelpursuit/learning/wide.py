@@ -6,10 +6,10 @@ A scale for each of some thousand features costs as many derivatives, and rows a
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import KEEP_ALL, Task
@@ -32,7 +32,7 @@ from kernelpursuit.pursuit import TrainingRows, run_pursuit
 RANDOM_STREAM = 14
 
 
-def is_wide(X: Any) -> bool:
+def is_wide(X: Matrix) -> bool:
     """Whether rows have more features than there can be scales."""
     return X.shape[1] > MAX_SCALES
 
@@ -62,7 +62,7 @@ def learn_common_scale(given: DistinctRows, kernel: Kernel, task: Task) -> tuple
     places = distinct.first[numbers]
     Z, targets, weights = standard.apply(X[places]), y[places], distinct.weights[numbers]
     if task.loss is not None:
-        task = replace(task, loss=task.loss.resolve(np.ascontiguousarray(targets.T), weights))
+        task = task.under(task.loss.resolve(np.ascontiguousarray(targets.T), weights))
     used = (standard.spread > 0).astype(np.float64)
     if not used.any():
         return None
@@ -89,7 +89,7 @@ def learn_common_scale(given: DistinctRows, kernel: Kernel, task: Task) -> tuple
 
 
 def _error(
-    Z: Any, y: np.ndarray, weights: np.ndarray, scales: np.ndarray, alpha: float, kernel: Kernel, task: Task
+    Z: Matrix, y: np.ndarray, weights: np.ndarray, scales: np.ndarray, alpha: float, kernel: Kernel, task: Task
 ) -> float:
     """The least error on the second half of the rows, along a path of atoms that are picked on the first half."""
     half = (len(y) + 1) // 2

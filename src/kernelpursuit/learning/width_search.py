@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.constants import (
@@ -32,7 +32,7 @@ from kernelpursuit.stopping import Validation
 
 RANDOM_STREAM = 15
 # Rows, targets and weights.
-Sample = tuple[Any, np.ndarray, np.ndarray]
+Sample = tuple[Matrix, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class LoopValidation:
         self,
         spec: LoopSpec,
         dictionary: Callable[[Kernel], Dictionary],
-        rows: tuple[Any, np.ndarray, np.ndarray | None],
+        rows: tuple[Matrix, np.ndarray, np.ndarray | None],
         *,
         one_by_one: bool,
         watch: Watch,
@@ -124,7 +124,7 @@ class LoopValidation:
         return float(refitted.get("validation", found.path.validation[found.n_kept]))
 
 
-def common_scale(kernel: Kernel, X: Any, weights: np.ndarray) -> tuple[Kernel, np.ndarray]:
+def common_scale(kernel: Kernel, X: Matrix, weights: np.ndarray) -> tuple[Kernel, np.ndarray]:
     """The kernel with the width that "scale" stands for once features are standardised, and their scales: all alike."""
     spread = Standard.of(X, weights).spread
     varies = spread > 0

@@ -7,6 +7,7 @@ outside        predictions outside the training rows
 calibration, noise, landmarks   how wrong predictions are, row by row
 probabilities  classes and probabilities that agree
 arrays         a model as plain arrays and values, and back
+trees, known, checks   any object of the library as such; which classes there are; whether what was read is a model
 """
 
 from kernelpursuit.model.arrays import from_arrays, to_arrays

@@ -32,3 +32,9 @@ N_WIDTH_STEPS = 8
 # Predictions outside the data, in units of the range of a feature or target.
 FADE_FROM = 0.25  # nearer rows are frequent (the extremes of new rows), and smooth functions go on there
 FADE_TO = 1.0  # here predictions are back at the base
+
+# Rows that come by `partial_fit` (benchmarks/massive.py).
+BUFFER_ROWS = 2000  # the latest, at which new atoms may be
+BUFFER_CANDIDATES = 500  # of these
+ADMISSION_GAIN = 0.05  # part of the leave-one-out error of these rows that new atoms have to take away ...
+ADMISSION_STANDARD_ERRORS = 2.0  # ... and standard errors of it

@@ -31,6 +31,7 @@ def pursuit_path(
     update: str | Update = "orthogonal",
     exchange: bool = False,
     candidates: ArrayLike = "auto",
+    shortlist: int | None = None,
     penalty: str | Penalty | None = "ridge",
     alpha: float = 1e-3,
     stop: str | StoppingRule = "max",
@@ -70,6 +71,10 @@ def pursuit_path(
     candidates : {"auto", "all"}, int or array of int
         Who is looked at: all atoms, that many drawn anew each step, or just these; "auto" is all up to 10,000, and
         a random 10,000 where there are more.
+    shortlist : int, optional
+        Steps, at most, that one pass over all candidates serves: between passes the best of a list of candidates is
+        picked, whose scores alone are brought up to date. 1 and None are a pass a step, which is exact; 16 about halves
+        the time for thousands of candidates. For `selection` "gain" and "correlation" and `update="orthogonal"`.
     penalty : {"ridge", "rkhs", "nugget", "ols"}, Penalty or None
         The penalty L: `alpha I`; `n alpha K`; none, but with `K + alpha I` in place of K; alpha on the weights of the
         atoms orthogonalised one after the other; or one of your own, see `kernelpursuit.penalties`.
@@ -102,8 +107,9 @@ def pursuit_path(
 
     Notes
     -----
-    Time: one pass over the n x M dictionary a step for "gain" and "correlation" over all candidates, O(n k) a step
-    otherwise. Memory: n k numbers for the basis, and the dictionary as far as it fits the budget.
+    Time: one pass over the n x M dictionary a step (or every few, with `shortlist`) for "gain" and "correlation" over
+    all candidates, O(n k) a step otherwise. Memory: n k numbers for the basis, and the dictionary as far as it fits the
+    budget.
 
     Examples
     --------
@@ -127,6 +133,7 @@ def pursuit_path(
         update=settings_update,
         exchange=exchange,
         candidates=candidates,
+        shortlist=shortlist,
         penalty=penalty,
         alpha=alpha,
         fit_intercept=fit_intercept,

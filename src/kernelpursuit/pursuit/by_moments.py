@@ -57,12 +57,12 @@ def path_by_moments(
     atoms = order_of(factor.R[n_fixed:, n_fixed:], factor.b[n_fixed:], spec)
     replay = Replay.in_blocks_of(atoms)
     # What is asked of all rows at each step needs a loop over all rows.
-    asks_more = spec.classes or rule.needs_correlation or rule.needs_coherence or spec.margin is not None
+    asks_more = rule.needs_correlation or rule.needs_coherence or spec.margin is not None
     if len(atoms) < n_atoms or not stream.pays or asks_more:
         return None, replay
     factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
     with watch.within(MOMENTS_SHARE, 1.0):
-        path = streamed_path(problem, stream.in_order(atoms), factor, own[atoms], intervals=spec.intervals)
+        path = streamed_path(problem, stream.in_order(atoms), factor, own[atoms], spec=spec)
     if path is None:
         return None, replay
     watch.done()

@@ -77,6 +77,16 @@ class Moments:
             n_rows=self.n_rows + other.n_rows,
         )
 
+    def times(self, factor: float) -> Moments:
+        """The moments of rows that count so many times as much."""
+        return Moments(
+            factor * self.gram,
+            factor * self.products,
+            factor * self.target_squares,
+            total_weight=factor * self.total_weight,
+            n_rows=self.n_rows,
+        )
+
     @property
     def target_norm(self) -> float:
         """The root of the sum of all squared targets."""

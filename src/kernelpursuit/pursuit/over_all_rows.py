@@ -71,7 +71,7 @@ def path_over_all_rows(
             problem = problem.only(np.sort(order[is_new]))
             continue
         with watch.within(MOMENTS_SHARE, 1.0):
-            path = streamed_path(problem, stream.in_order(order), factor, own[order], intervals=spec.intervals)
+            path = streamed_path(problem, stream.in_order(order), factor, own[order], spec=spec)
         assert path is not None, "too little of an atom is new"
         watch.done()
         path = replace(path, n_candidates=n_candidates)

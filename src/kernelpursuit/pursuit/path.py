@@ -53,6 +53,14 @@ class Replay:
         """Number of steps."""
         return len(self.atom)
 
+    def until_last_pass(self) -> Replay:
+        """The steps up to the last one that was decided with all atoms scored.
+
+        What the shortlist was after it is found only by taking the steps after it again.
+        """
+        scored = np.flatnonzero(~np.isnan(self.correlation[: self.n_steps]))
+        return replace(self, atom=self.atom[: scored[-1] if len(scored) else 0])
+
 
 @dataclass
 class PursuitPath:
@@ -96,7 +104,7 @@ class PursuitPath:
         a basis, and at 0.
     correlation : array of shape (n_steps + 1,)
         The largest `|<j, r>| / sqrt(<j, j>)` over atoms j, with what each model leaves, r; without a penalty that is
-        `|d_j' r| / ||d_j||`. NaN where not all atoms were scored.
+        `|d_j' r| / ||d_j||`. NaN where not all atoms were scored, as between the passes of a shortlist.
     refits : dict
         By number of steps, what is known of a model whose weights were recomputed at the end: with `update="minres"`
         its cost, residual norm, degrees of freedom, target residual and validation error, and under another loss than

@@ -176,7 +176,10 @@ def _run(rows: TrainingRows, spec: LoopSpec, watch: Watch | None = None, replay:
             return _Run(path, problem, Measure(None, spec.classes), None)
         steps = steps if found is None else found
     recorder = _set_up(problem, spec, most, budget=budget, watch=watch)
-    selector = Selector(spec.selection, problem.n_looked_at, spec.seed, recorder.fit)
+    shortlist = spec.shortlist or 1
+    if steps is not None and shortlist > 1:
+        steps = steps.until_last_pass()
+    selector = Selector(spec.selection, problem.n_looked_at, spec.seed, recorder.fit, shortlist=shortlist)
     path = pursue(selector, recorder, spec, limit, replay=steps, watch=watch)
     return _Run(path, problem, recorder.measure, recorder)
 

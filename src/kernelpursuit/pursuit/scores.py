@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -18,14 +19,19 @@ ANCHOR_AGAIN_BELOW = {True: 1e-3, False: 3e-2}
 # What rounding can leave of an atom's squared length that should be zero.
 NOISE = {True: 1e-14, False: 1e-9}
 
+# A selection rule, as a function of u, a and <j, j>.
+Rate = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
 
 class Scores:
-    """`u_j` (what is left for atom j to explain) and `a_j` (what of it is still new), for all atoms.
+    """`u_j` (what is left for atom j to explain) and `a_j` (what of it is still new), for all atoms or some of them.
 
+    atoms   those that are scored, ascending; None for all
     inner   <j, j>
     noise   below this, a is not known, only that it is small
     """
 
+    atoms: np.ndarray | None = None
     inner: np.ndarray
     noise: np.ndarray
     u: np.ndarray
@@ -39,6 +45,15 @@ class Scores:
 
     def update(self) -> None:
         """Bring u and a up to date by one pass over the dictionary."""
+
+    def complete(self) -> None:
+        """Bring u and a of all atoms up to date, where only some are scored."""
+        self.update()
+
+    def values(self, rate: Rate) -> np.ndarray:
+        """What a selection rule makes of the scores, larger for better atoms."""
+        # Below the noise a is not known, only that it is small: the floor keeps such atoms from looking splendid.
+        return rate(self.u, np.maximum(self.a, self.noise), self.inner)
 
     def best_correlation(self) -> float:
         """The largest `|u_j| / sqrt(<j, j>)`, over atoms and with targets taken together."""
@@ -92,6 +107,28 @@ class RunningScores(Scores):
         self._anchor_norm = self.fit.residual_norm
         self._anchor_residual: np.ndarray | None = self.fit.residual.copy()
 
+    @property
+    def n_waiting(self) -> int:
+        """How many directions are in no score yet."""
+        return self.fit.basis.size - self._n_seen
+
+    @property
+    def is_to_begin(self) -> bool:
+        """Whether the next update computes u from a residual, or all from nothing, and so has to be of all atoms."""
+        if not self._has_begun or self.fit.n_reweighted != self._n_reweighted:
+            return True
+        return self._anchor_residual is not None or self.fit.n_refits != self._n_refits
+
+    def narrowed(self, atoms: np.ndarray) -> RunningScores:
+        """These scores for some atoms alone, ascending, that go on by themselves for as long as none is to begin."""
+        few = copy.copy(self)
+        few.atoms = atoms
+        few.inner, few.noise = self.inner[atoms], self.noise[atoms]
+        few.u, few.a = self.u[:, atoms], self.a[atoms]
+        # Where atoms have no share in a direction, one zero stands for all.
+        few._penalty_rows = [row if len(row) == 1 else row[atoms] for row in self._penalty_rows]
+        return few
+
     def added(self) -> None:
         """Note that the fit has a new direction."""
         # With a penalty that depends on the order, u is no product of atoms with a residual, so it stays as it began.
@@ -118,7 +155,7 @@ class RunningScores(Scores):
         if self._anchor_residual is None and not len(waiting):
             return
         vectors = waiting if self._anchor_residual is None else np.vstack([waiting, self._anchor_residual])
-        products = self.fit.engine.correlate(vectors)
+        products = self.fit.engine.correlate(vectors, self.atoms)
         p = products[: len(waiting)]
         lost = self._penalise(p)
         if self._anchor_residual is not None:
@@ -149,10 +186,10 @@ class RunningScores(Scores):
         """Add to each p_t the penalty's share `T_t' L_.j`, by the recurrence that orthogonalising is."""
         fit, R = self.fit, self.fit.basis.R
         assert fit.penalty is not None
-        everything = np.arange(fit.engine.n_atoms)
+        scored = np.arange(fit.engine.n_atoms) if self.atoms is None else self.atoms
         for t, row in enumerate(p, start=self._n_seen):
             atom = fit.atoms[t - fit.n_fixed] if t >= fit.n_fixed else None
-            share = None if atom is None else fit.penalty.between(np.array([atom]), everything)
+            share = None if atom is None else fit.penalty.between(np.array([atom]), scored)
             if share is None:
                 self._penalty_rows.append(np.zeros(1))
                 continue

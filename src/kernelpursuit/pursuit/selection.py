@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.pursuit.basis import DEPENDENT
-from kernelpursuit.pursuit.fits import Fit, Outcome, Shortlist
+from kernelpursuit.pursuit.fits import ExaminedAtoms, Fit, OrthogonalFit, Outcome
 from kernelpursuit.pursuit.fits.base import column_squares
-from kernelpursuit.pursuit.scores import running_scores
+from kernelpursuit.pursuit.scores import Rate, Scores, running_scores
+from kernelpursuit.pursuit.shortlist import ShortlistScores, largest
 from kernelpursuit.stopping import ALL_PICKED
 
 # Scores this close (relative) count as equal, so that rounding does not break a tie: the lowest atom number does. A
@@ -51,7 +51,7 @@ def _correlation(u: np.ndarray, a: np.ndarray, inner: np.ndarray) -> np.ndarray:
     return np.divide(column_squares(u), inner, out=np.zeros_like(inner), where=inner > 0)
 
 
-SCORES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+SCORES: dict[str, Rate] = {
     "gain": _gain,
     "correlation": _correlation,
 }
@@ -71,9 +71,13 @@ class Selector:
         How many atoms, drawn at random each step, are looked at; None for all.
     seed : int
         Step t draws from a generator seeded by (seed, t + 1), so that a longer path starts with the shorter one.
+    fit : Fit
+        What atoms are added to.
+    shortlist : int
+        Steps that one pass over all atoms serves; 1 for a pass a step.
     """
 
-    def __init__(self, selection: str, n_looked_at: int | None, seed: int, fit: Fit):
+    def __init__(self, selection: str, n_looked_at: int | None, seed: int, fit: Fit, *, shortlist: int = 1):
         self.selection = selection
         self.n_looked_at = n_looked_at
         self.seed = seed
@@ -89,12 +93,29 @@ class Selector:
         self.skipped: list[tuple[int, int]] = []
         self.swaps: list[tuple[int, int, int]] = []
         self.correlation_before = np.nan  # the largest correlation of an atom with what was left before the last step
-        needs_all = selection in SCORES and n_looked_at is None
-        self.scores = running_scores(fit) if needs_all else None
+        self.scores: Scores | None = None
+        if selection in SCORES and n_looked_at is None:
+            self.scores = self._scores(shortlist)
+
+    def _scores(self, shortlist: int) -> Scores:
+        """Scores of all atoms at every step, or of those on a shortlist."""
+        if shortlist == 1:
+            return running_scores(self.fit)
+        quadratic = self.fit.quadratic
+        assert isinstance(quadratic, OrthogonalFit), "no other fit has directions that can wait"
+        return ShortlistScores(quadratic, shortlist, SCORES[self.selection], self.alive)
 
     def step(self) -> str | None:
         """Add the next atom to the fit; return None, or why there is none."""
         self.best_correlation()
+        reason = self._add_best()
+        if reason is not None and self.scores is not None and self.scores.atoms is not None:
+            # What the atoms that are not on the shortlist are worth by now is not known.
+            self.scores.complete()
+            reason = self._add_best()
+        return reason
+
+    def _add_best(self) -> str | None:
         if not self.alive.any():
             return DEPENDENT_ONLY if self.skipped else ALL_PICKED
         for attempt in range(len(self.alive)):
@@ -151,17 +172,17 @@ class Selector:
         self.correlation_before = self.scores.best_correlation()
         return self.correlation_before
 
-    def _try(self, shortlist: Shortlist, always: bool = False) -> Outcome | str:
-        """Add the best of a shortlist, if it is worth it (or `always`); a sentence says why the fit ends here."""
-        scores = self._score(shortlist)
-        for atom in shortlist.atoms[dependent := self.fit.dependent(shortlist)]:
+    def _try(self, examined: ExaminedAtoms, always: bool = False) -> Outcome | str:
+        """Add the best of those examined, if it is worth it (or `always`); a sentence says why the fit ends here."""
+        scores = self._score(examined)
+        for atom in examined.atoms[dependent := self.fit.dependent(examined)]:
             self.skip(atom)
         scores[dependent] = -np.inf
         while (best := scores.max()) > -np.inf:
             k = int(np.flatnonzero(scores >= best * (1 - TIE))[0])
-            if not always and self._is_worthless(shortlist, k):
+            if not always and self._is_worthless(examined, k):
                 return NOTHING_TO_GAIN
-            outcome, atom = self.fit.add(shortlist, k), int(shortlist.atoms[k])
+            outcome, atom = self.fit.add(examined, k), int(examined.atoms[k])
             if outcome is Outcome.ENDED:
                 return self.fit.end_reason
             if outcome is Outcome.ADDED:
@@ -175,16 +196,16 @@ class Selector:
             scores[k] = -np.inf
         return Outcome.DEPENDENT
 
-    def _score(self, shortlist: Shortlist) -> np.ndarray:
+    def _score(self, examined: ExaminedAtoms) -> np.ndarray:
         if self.selection in SCORES:
-            return SCORES[self.selection](shortlist.u, shortlist.a, shortlist.inner)
+            return SCORES[self.selection](examined.u, examined.a, examined.inner)
         # The others have proposed one atom alone.
-        return np.zeros(len(shortlist.atoms))
+        return np.zeros(len(examined.atoms))
 
-    def _is_worthless(self, shortlist: Shortlist, k: int) -> bool:
+    def _is_worthless(self, examined: ExaminedAtoms, k: int) -> bool:
         if self.selection not in SCORES or self.n_looked_at is not None:
             return False
-        correlation = _correlation(shortlist.u[:, [k]], shortlist.a, shortlist.inner[[k]])
+        correlation = _correlation(examined.u[:, [k]], examined.a, examined.inner[[k]])
         return bool(correlation[0] <= WORTHLESS * self.fit.initial_cost)
 
     def _squared_residuals(self) -> np.ndarray:
@@ -219,13 +240,14 @@ class Selector:
         assert self.scores is not None
         self.scores.update()
         scores, exact = self.scores, self.fit.engine.is_exact
-        # Below the noise a is not known, only that it is small: the floor keeps such atoms from looking splendid.
-        values = SCORES[self.selection](scores.u, np.maximum(scores.a, scores.noise), scores.inner)
+        numbers = np.arange(len(self.alive)) if scores.atoms is None else scores.atoms
+        values = scores.values(SCORES[self.selection])
         if exact and self.fit.skips_dependent:
-            for atom in np.flatnonzero(self.alive & (scores.a <= DEPENDENT * scores.inner)):
+            for atom in numbers[self.alive[numbers] & (scores.a <= DEPENDENT * scores.inner)]:
                 self.skip(atom)
-        values = np.where(self.alive, values, -np.inf)
-        n_alive = int(self.alive.sum())
+        alive = self.alive[numbers]
+        values = np.where(alive, values, -np.inf)
+        n_alive = int(alive.sum())
         if not n_alive:
             return np.zeros(0, dtype=int)
         best = np.flatnonzero(values >= values.max() * (1 - TIE))[:1]
@@ -233,12 +255,9 @@ class Selector:
             # Only those that rounding may have put in the wrong order.
             close = best if exact else np.flatnonzero(values >= values.max() * (1 - CLOSE))
             if len(close) <= N_RECHECKED:
-                return close
+                return numbers[close]
         n_wanted = min(N_RECHECKED << min(attempt, 10), MAX_RECHECKED, n_alive)
-        threshold = np.partition(values, -n_wanted)[-n_wanted]
-        above = np.flatnonzero(values > threshold)
-        level = np.flatnonzero(values == threshold)[: n_wanted - len(above)]
-        return np.sort(np.concatenate([above, level]))
+        return numbers[largest(values, n_wanted)]
 
 
 def resolve_candidates(candidates: ArrayLike, n_atoms: int, seed: int) -> tuple[np.ndarray | None, int | None]:

@@ -81,6 +81,7 @@ class LoopSpec:
     update: Update = field(default_factory=Orthogonal)
     exchange: bool = False
     candidates: ArrayLike = "all"
+    shortlist: int | None = None
     penalty: str | Penalty | None = "ridge"
     alpha: float = 0.0
     fit_intercept: bool = False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kernelpursuit.pursuit.checkpoint import key_of
 from kernelpursuit.pursuit.moments import ModelColumns
 from kernelpursuit.pursuit.problem import Problem
 from kernelpursuit.pursuit.watch import Watch
@@ -69,8 +70,17 @@ class Stream:
 
     def reduce(self, work: Callable[[RowBlock], Sum], size: int) -> Sum:
         """The sum of what `work` makes of every block of this size."""
-        return self.source.reduce(work, size, n_threads=self.n_threads, told=self._tell)
+        checkpoint = None if self.watch is None else self.watch.checkpoint
+        key = "" if checkpoint is None else key_of(work, size)
 
-    def _tell(self, done: int, _: Sum) -> None:
-        if self.watch is not None:
+        def told(done: int, total: Sum) -> bool:
+            """Show where the pass is, keep its sum, and say whether to end it."""
+            if self.watch is None:
+                return False
             self.watch.tell(min(1.0, done / self.n_rows))
+            if checkpoint is not None:
+                checkpoint.put(key, (done, total))
+            return self.watch.cut_short()
+
+        before = None if checkpoint is None else checkpoint.get(key)
+        return self.source.reduce(work, size, n_threads=self.n_threads, told=told, before=before)

@@ -21,12 +21,17 @@ from kernelpursuit.pursuit.reducers import (
     Freedom,
     LeaveOneOutError,
     LeaveOneOutQuantiles,
+    LeaveOneOutWrong,
     Reducer,
     Residuals,
+    ScoreCalibration,
     Sizes,
     ValidationError,
+    ValidationWrong,
     calibration_rows,
+    looked_at,
 )
+from kernelpursuit.pursuit.spec import LoopSpec
 from kernelpursuit.pursuit.stream import Stream
 from kernelpursuit.pursuit.triangular_factor import TriangularFactor
 from kernelpursuit.pursuit.watch import Watch
@@ -37,8 +42,9 @@ from kernelpursuit.stopping import StoppingRule
 BLOCK_BYTES = 8 * 2**20
 # Atoms of which less is new are left to the loop over all rows, which may find them dependent.
 BARELY_NEW = 10 * DEPENDENT
-# Residuals of so many targets take no more than directions do; of more, blocks have fewer rows.
-TARGETS_A_BLOCK = 2
+# Residuals of so many targets take no more than directions do; of more, blocks have fewer rows, down to some hundreds,
+# and so few that residuals take no more than this.
+TARGETS_A_BLOCK, RESIDUAL_BYTES = 2, 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -73,8 +79,10 @@ class CriteriaOf:
 def criteria_of(stream: Stream, factor: TriangularFactor, *reducers: Reducer) -> dict[str, np.ndarray]:
     """The columns of a path that reducers make of all rows, whatever their blocks are."""
     work = CriteriaOf(stream.columns.orthonormal(factor.R), factor.b, reducers)
-    values_a_row = len(stream.columns) * max(1, factor.b.shape[1] // TARGETS_A_BLOCK)
-    return stream.reduce(work, block_size(values_a_row, BLOCK_BYTES)).results()
+    n_columns, n_targets = len(stream.columns), factor.b.shape[1]
+    size = block_size(n_columns * max(1, n_targets // TARGETS_A_BLOCK), BLOCK_BYTES)
+    at_most = max(1, RESIDUAL_BYTES // (8 * n_columns * n_targets))
+    return stream.reduce(work, min(size, at_most)).results()
 
 
 def streamed_path(
@@ -83,7 +91,7 @@ def streamed_path(
     factor: TriangularFactor,
     penalties: np.ndarray,
     *,
-    intervals: bool,
+    spec: LoopSpec,
 ) -> PursuitPath | None:
     """The path on which the atoms of a stream are picked in their order; None where too little of one is new.
 
@@ -97,8 +105,8 @@ def streamed_path(
         R and b of these columns over all rows.
     penalties : array of shape (n_atoms,)
         The diagonal of the penalty, of atoms in their order.
-    intervals : bool
-        Whether to record the quantiles of leave-one-out errors.
+    spec : LoopSpec
+        Whether targets are codes of classes, and whether to record the quantiles of leave-one-out errors.
 
     Notes
     -----
@@ -108,14 +116,15 @@ def streamed_path(
     if factor.new_parts.min() <= BARELY_NEW:
         return None
     reducers: list[Reducer] = [Residuals(), Freedom(), LeaveOneOutError()]
-    if intervals:
-        reducers.append(LeaveOneOutQuantiles(_calibration_rows(problem)))
-    found = criteria_of(stream, factor, *reducers)
-    squares, cost = scale**2, np.square(found["residual_norm"]) + _penalised(factor, n_fixed, penalties)
-    quantiles = found.get("loo_quantiles")
-    if quantiles is not None:
-        quantiles[~np.isfinite(found["loo"])] = np.inf
+    calibration = _calibration_rows(problem)
     n_sizes = len(atoms) + 1
+    if spec.classes:
+        places = looked_at(n_sizes, stream.n_rows * factor.b.shape[1], problem.counts is not None)
+        reducers += [LeaveOneOutWrong(places), ScoreCalibration(calibration, factor.b, scale, places)]
+    elif spec.intervals:
+        reducers.append(LeaveOneOutQuantiles(calibration, scale))
+    found, validation = criteria_of(stream, factor, *reducers), _validation(problem, stream, factor, spec)
+    squares, cost = scale**2, np.square(found["residual_norm"]) + _penalised(factor, n_fixed, penalties)
     missing = np.full(n_sizes, np.nan)
     return PursuitPath(
         atom=atoms,
@@ -134,8 +143,11 @@ def streamed_path(
         total_weight=factor.total_weight,
         n_units=float(found["n_units"]),
         target_residual=found["target_residual"] / squares,
-        loo_quantiles=None if quantiles is None else quantiles / scale,
-        validation=_validation(problem, stream, factor),
+        loo_error=found.get("loo_error"),
+        inverse_temperature=found.get("inverse_temperature"),
+        loo_quantiles=found.get("loo_quantiles") if spec.intervals else None,
+        validation=validation.get("validation"),
+        validation_error=validation.get("validation_error"),
         **problem.facts(),
     )
 
@@ -180,13 +192,17 @@ def _calibration_rows(problem: Problem) -> np.ndarray:
     return chosen if problem.all_rows is None else problem.all_rows.numbers[chosen]
 
 
-def _validation(problem: Problem, stream: Stream, factor: TriangularFactor) -> np.ndarray | None:
-    """The error of every size on validation rows, where there are some."""
+def _validation(problem: Problem, stream: Stream, factor: TriangularFactor, spec: LoopSpec) -> dict[str, np.ndarray]:
+    """The errors of every size on validation rows, by the names of their columns; nothing where there are none."""
     if problem.held_out is None:
-        return None
+        return {}
     X, targets, weights = problem.held_out
     counted = np.flatnonzero(weights)
     held_out = ArraySource(X[counted], problem.scale * targets.T[counted], weights[counted])
     limits = None if problem.limits is None else problem.limits * problem.scale
     rows = Stream.of_arrays(held_out, stream.columns, stream.n_threads)
-    return criteria_of(rows, factor, ValidationError(limits))["validation"] / problem.scale**2
+    reducers: list[Reducer] = [ValidationError(limits)]
+    if spec.classes:
+        reducers.append(ValidationWrong(limits))
+    found = criteria_of(rows, factor, *reducers)
+    return {**found, "validation": found["validation"] / problem.scale**2}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpursuit._validate import check_flag, check_option
+from kernelpursuit._validate import check_flag, check_number, check_option
 from kernelpursuit.losses import Loss, Squared
 from kernelpursuit.penalties import as_penalty
 from kernelpursuit.pursuit.fits import Design, Fit, IncrementFit, LossFit, MinResFit, OrthogonalFit, StagewiseLossFit
@@ -38,6 +38,9 @@ def check_candidates_of(spec: LoopSpec, n_looked_at: int | None) -> None:
     if spec.selection == "random":
         why = "an atom drawn at random is the only one looked at"
         _require(n_looked_at is None, "selection='random'", "candidates='all' or a list", why)
+    if _has_shortlist(spec):
+        why = "those drawn anew are looked at for one step alone"
+        _require(n_looked_at is None, f"shortlist={spec.shortlist}", "candidates='all' or a list", why)
     rule = spec.rule
     if rule.needs_correlation:
         scored = spec.selection in SCORES and n_looked_at is None
@@ -64,6 +67,8 @@ def check_choices(spec: LoopSpec) -> None:
         )
     if rule.needs_classes:
         _require(spec.classes, f"stop={rule.name!r}", "a classifier", "it counts rows in a wrong class")
+    if check_shortlist(spec.shortlist) is not None:
+        _check_shortlist_with(spec)
     if penalty is None:
         return
     what = f"penalty={spec.penalty!r}"
@@ -75,12 +80,39 @@ def check_choices(spec: LoopSpec) -> None:
     _require(update.name in penalty.allowed_updates, what, f"update={allowed}", "it is not made for others")
 
 
+def check_shortlist(shortlist: int | None) -> int | None:
+    """Return `shortlist` if it is a number of steps, or None."""
+    if shortlist is None:
+        return None
+    return int(check_number("shortlist", shortlist, low=1, integer=True, others="or None"))
+
+
+def _has_shortlist(spec: LoopSpec) -> bool:
+    """Whether a pass over all atoms is for several steps; with one for each, all is as without a shortlist."""
+    return spec.shortlist is not None and spec.shortlist > 1
+
+
+def _check_shortlist_with(spec: LoopSpec) -> None:
+    """Refuse what does not go with a pass over all atoms for several steps."""
+    if not _has_shortlist(spec):
+        return
+    what, rule = f"shortlist={spec.shortlist}", spec.rule
+    _require(spec.selection in SCORES, what, "selection='gain' or 'correlation'", "the others score no atoms")
+    why = "only there a step is a direction, and several of them can be waited for"
+    _require(isinstance(spec.update, Orthogonal), what, "update='orthogonal'", why)
+    _require(not spec.exchange, what, "exchange=False", "an exchange turns the directions that are waited for")
+    why = f"stop={rule.name!r} asks after each step how much any atom correlates with what is left"
+    _require(not rule.needs_correlation, what, "another rule", why)
+
+
 def check_loss(spec: LoopSpec) -> None:
     """Refuse what has no meaning, or no closed form, under another loss than the squared one."""
     if spec.loss is None:
         return
     what, why = f"loss={spec.loss.name!r}", "the others are squared-loss systems"
-    _require(isinstance(spec.update, (Orthogonal, Stagewise)), what, "update='orthogonal' or 'stagewise'", why)
+    any_loss = isinstance(spec.update, (Orthogonal, Stagewise))
+    only = f"update={spec.update.name!r} is for loss='squared'"
+    _require(any_loss, what, "update='orthogonal' or 'stagewise'", only)
     _require(spec.selection != "residual", what, "selection='gain', 'correlation' or 'random'", why)
     _require(not spec.exchange, what, "exchange=False", why)
     penalty = as_penalty(spec.penalty)

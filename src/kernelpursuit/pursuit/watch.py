@@ -10,10 +10,14 @@ from typing import Any
 from kernelpursuit._types import Path
 from kernelpursuit._validate import check_verbose
 from kernelpursuit.callbacks import CallbackLike, Stage
+from kernelpursuit.pursuit.checkpoint import Checkpoint
+from kernelpursuit.pursuit.path import Replay
 from kernelpursuit.pursuit.progress import ProgressLine
 
 # The part of a fit in which callbacks see the path.
 ALL_ROWS = "fitting all rows"
+# The name under which an interrupt is told of.
+INTERRUPTED = "Ctrl-C"
 # What a loop says that a callback has ended.
 ASKED = "the callback asked to stop"
 # Of the loop over all rows under a loss, what the steps take; the rest is for the refit of the model that is kept.
@@ -38,9 +42,19 @@ class Watch:
         Who is asked.
     verbose : bool
         Whether to show progress on stderr.
+    checkpoint : Checkpoint, optional
+        Where passes over rows, and the loop, keep what they have found.
     """
 
-    def __init__(self, callback: CallbackLike | None = None, verbose: bool | int = False):
+    def __init__(
+        self,
+        callback: CallbackLike | None = None,
+        verbose: bool | int = False,
+        checkpoint: Checkpoint | None = None,
+    ):
+        self.checkpoint = checkpoint
+        self.is_interrupted = False
+        self._steps_key: str | None = None
         self.callbacks = _as_callbacks(callback)
         self.line = ProgressLine(check_verbose(verbose))
         self.current = ALL_ROWS
@@ -97,6 +111,21 @@ class Watch:
         self._show(stage, stage.name)
         return self._is_ended(stage)
 
+    def keep_steps(self, key: str | None) -> Replay | None:
+        """Keep the steps of the loops to come under a key, if there is a checkpoint, and return those it has."""
+        self._steps_key = key
+        return None if self.checkpoint is None or key is None else self.checkpoint.get(key)
+
+    def interrupt(self) -> None:
+        """End the fit as soon as may be, with what it has."""
+        self.is_interrupted = True
+
+    def cut_short(self) -> bool:
+        """Whether a pass over rows should end where it is, since the fit was interrupted."""
+        if self.is_interrupted:
+            self._note(INTERRUPTED)
+        return self.is_interrupted
+
     def tell(self, done: float) -> None:
         """Show where a stage is that cannot end before it is done."""
         stage = self._stage(done)
@@ -116,6 +145,8 @@ class Watch:
         relative = path.residual_norm[-1] / path.residual_norm[0] if path.residual_norm[0] else 0.0
         words = f"{k} of at most {max_atoms} atoms, relative residual {relative:.4f}"
         self._show(stage, words if stage.name == ALL_ROWS else f"{stage.name}: {words}")
+        if sees_path and self.checkpoint is not None and self._steps_key is not None:
+            self.checkpoint.put(self._steps_key, Replay.of(path))
         if sees_path and self._ends_at(path):
             return ASKED
         if is_known:
@@ -152,14 +183,18 @@ class Watch:
 
     def _is_ended(self, stage: Stage) -> bool:
         """Whether any callback ends this stage; all of them are asked."""
-        ends = False
+        ends = self.cut_short()
         for one in self.callbacks:
             if hasattr(one, "on_stage") and one.on_stage(stage):
-                parts = self._ended.setdefault(_name_of(one), [])
-                if self.current not in parts:
-                    parts.append(self.current)
+                self._note(_name_of(one))
                 ends = True
         return ends
+
+    def _note(self, who: str) -> None:
+        """Remember who has ended the current part."""
+        parts = self._ended.setdefault(who, [])
+        if self.current not in parts:
+            parts.append(self.current)
 
     @property
     def has_ended(self) -> bool:

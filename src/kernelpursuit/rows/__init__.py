@@ -6,9 +6,13 @@ sample      a sample that does not depend on the blocks
 prepare     what is done to every block before a fit sees it
 statistics  counts, means, spreads and ranges that add up over blocks
 distinct    which rows differ, in a few bytes for each
+opening     a source from whatever holds rows: files, tables, arrays, functions
+table       rows of tables with named columns; `columns` chooses them, `parts`, `files` and `streams` read them
+arrays      rows of arrays that are sliced; `called` has those that a function yields, `paired` targets from elsewhere
 """
 
 from kernelpursuit.rows.distinct import FEWEST_ROWS, Distinct, distinct_numbers
+from kernelpursuit.rows.opening import is_source, open_rows
 from kernelpursuit.rows.prepare import Prepared
 from kernelpursuit.rows.sample import sample_numbers
 from kernelpursuit.rows.source import ArraySource, MappedSource, RowBlock, RowSource, block_size, dense, slices
@@ -30,6 +34,8 @@ __all__ = [
     "block_size",
     "dense",
     "distinct_numbers",
+    "is_source",
+    "open_rows",
     "sample_numbers",
     "slices",
     "survey",

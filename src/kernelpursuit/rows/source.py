@@ -99,7 +99,7 @@ class RowSource(ABC):
         size: int,
         *,
         n_threads: int | None = 1,
-        told: Callable[[int, Sum], None] | None = None,
+        told: Callable[[int, Sum], object] | None = None,
         before: tuple[int, Sum] | None = None,
     ) -> Sum:
         """The sum over blocks of what `work` makes of each, added up in their order.
@@ -114,7 +114,7 @@ class RowSource(ABC):
         n_threads : int, optional
             Threads that take blocks in turn.
         told : callable, optional
-            Told, after some blocks, how many rows are done and what their sum is.
+            Told, after some blocks, how many rows are done and what their sum is; a true answer ends the pass there.
         before : tuple, optional
             What `told` was told of an earlier pass, to go on from there.
         """
@@ -124,11 +124,15 @@ class RowSource(ABC):
             for found in in_parts(len(batch), len(batch), n_threads, _on_one_of(batch, work)):
                 total = total if found is None else found if total is None else total + found
             done += size * len(batch)
-            if told is not None and total is not None:
-                told(done, total)
+            if told is not None and total is not None and told(done, total):
+                break
         if total is None:
             raise ValueError("the source has no rows; give at least one.")
         return total
+
+    def where(self, number: int) -> str:
+        """What a sentence calls a row: its number, counted from 0, and its file where there is one."""
+        return f"row {number:,}"
 
     def map(self, change: Callable[[RowBlock], RowBlock]) -> RowSource:
         """The same rows with something changed in every block, when it is looked at."""
@@ -151,13 +155,17 @@ class MappedSource(RowSource):
         """The blocks of the source, changed."""
         return map(self._change, self._source.blocks(size, start))
 
+    def where(self, number: int) -> str:
+        """The row of the source, which keeps its number."""
+        return self._source.where(number)
+
     def reduce(
         self,
         work: Callable[[RowBlock], Sum | None],
         size: int,
         *,
         n_threads: int | None = 1,
-        told: Callable[[int, Sum], None] | None = None,
+        told: Callable[[int, Sum], object] | None = None,
         before: tuple[int, Sum] | None = None,
     ) -> Sum:
         """The sum where the rows are; blocks are changed there too."""

@@ -22,6 +22,14 @@ LARGEST = 1e300
 SAME_SUM = 1e-9
 
 
+class UnusableRow(ValueError):
+    """A row that no fit can take, by its number; `words` say what is wrong, with {row} for where it is."""
+
+    def __init__(self, words: str, number: int):
+        super().__init__(words, number)
+        self.words, self.number = words, number
+
+
 @dataclass(frozen=True)
 class Extremes:
     """Some of the least and of the largest targets, shape (up to N_EXTREMES, n_targets), and the largest size."""
@@ -179,7 +187,10 @@ def survey(
     work = SurveyOf(most, seed, bound_of_keys(most, source.n_rows), has_labels=has_labels, names=source.feature_names)
     size = block_size(source.n_features + source.n_targets)
     tell = None if told is None else lambda done, _: told(done)
-    found = source.reduce(work, size, n_threads=n_threads, told=tell)
+    try:
+        found = source.reduce(work, size, n_threads=n_threads, told=tell)
+    except UnusableRow as error:
+        raise ValueError(error.words.format(row=source.where(error.number))) from None
     if not found.weight > 0:
         raise ValueError("sample_weight is zero for every row; give at least one row a positive weight.")
     return found
@@ -199,21 +210,32 @@ class SurveyedSource(RowSource):
         """The blocks of the source."""
         return self._source.blocks(size, start)
 
+    def where(self, number: int) -> str:
+        """The row of the source."""
+        return self._source.where(number)
+
     def reduce(
         self,
         work: Callable[[RowBlock], Sum | None],
         size: int,
         *,
         n_threads: int | None = 1,
-        told: Callable[[int, Sum], None] | None = None,
+        told: Callable[[int, Sum], object] | None = None,
         before: tuple[int, Sum] | None = None,
     ) -> Sum:
-        """The sum over all rows, which are counted on the way; a pass that goes on from another is not checked."""
+        """The sum over all rows, which are counted on the way; a pass that is only a part of one is not checked."""
         if before is not None:
             return self._source.reduce(work, size, n_threads=n_threads, told=told, before=before)
-        tell = None if told is None else lambda done, sums: None if sums.found is None else told(done, sums.found)
+        is_cut_short = False
+
+        def tell(done: int, sums: _Sums[Sum]) -> bool:
+            nonlocal is_cut_short
+            is_cut_short = told is not None and sums.found is not None and bool(told(done, sums.found))
+            return is_cut_short
+
         sums = self._source.reduce(_Counted(work), size, n_threads=n_threads, told=tell)
-        sums.tally.check(self._expected)
+        if not is_cut_short:
+            sums.tally.check(self._expected)
         if sums.found is None:
             raise ValueError("no row of the source is left; give rows that are no errors.")
         return sums.found
@@ -253,7 +275,7 @@ def _check_features(block: RowBlock, names: Sequence[str] | None) -> None:
     name = f"feature {column}" if names is None else f"feature {names[column]!r}"
     value = rows[row, column]
     cure = "drop or fill such rows first" if not np.isfinite(value) else "multiply X by a constant first"
-    raise ValueError(f"X holds {value:g} in row {block.numbers[row]}, {name}; {cure}.")
+    raise UnusableRow(f"X holds {value:g} in {{row}}, {name}; {cure}.", int(block.numbers[row]))
 
 
 def _check_targets(block: RowBlock) -> None:
@@ -262,7 +284,7 @@ def _check_targets(block: RowBlock) -> None:
     bad = np.flatnonzero(~np.isfinite(block.y).all(axis=1))
     if len(bad):
         value = block.y[bad[0]][~np.isfinite(block.y[bad[0]])][0]
-        raise ValueError(f"y holds {value:g} in row {block.numbers[bad[0]]}; drop or fill such rows first.")
+        raise UnusableRow(f"y holds {value:g} in {{row}}; drop or fill such rows first.", int(block.numbers[bad[0]]))
 
 
 def _check_weights(block: RowBlock) -> None:
@@ -271,9 +293,8 @@ def _check_weights(block: RowBlock) -> None:
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~((block.weights >= 0) & (block.weights < np.inf)))
     if len(bad):
-        raise ValueError(
-            f"sample_weight is {block.weights[bad[0]]:g} in row {block.numbers[bad[0]]}; give weights of at least 0."
-        )
+        words = f"sample_weight is {block.weights[bad[0]]:g} in {{row}}; give weights of at least 0."
+        raise UnusableRow(words, int(block.numbers[bad[0]]))
 
 
 def _labels_of(block: RowBlock) -> dict[object, float]:
@@ -281,12 +302,12 @@ def _labels_of(block: RowBlock) -> dict[object, float]:
     labels = block.y[:, 0]
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise ValueError(f"y holds {labels[row]:g} in row {block.numbers[row]}; drop or fill such rows first.")
+        raise UnusableRow(f"y holds {labels[row]:g} in {{row}}; drop or fill such rows first.", int(block.numbers[row]))
     if labels.dtype.kind == "O":
         found: dict[object, float] = {}
-        for label, weight in zip(labels.tolist(), block.sample_weights.tolist()):
+        for number, label, weight in zip(block.numbers, labels.tolist(), block.sample_weights.tolist()):
             if label is None or label != label:
-                raise ValueError("y holds a missing label; drop or fill such rows first.")
+                raise UnusableRow("y holds no label in {row}; drop or fill such rows first.", int(number))
             found[label] = found.get(label, 0.0) + weight
         return found
     known, which = np.unique(labels, return_inverse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelpursuit._types import Path, ValidationSet
+from kernelpursuit._types import Path, State, ValidationSet
 from kernelpursuit._validate import check_option
 from kernelpursuit.stopping.base import StoppingRule
 from kernelpursuit.stopping.criteria import AIC, FPE, HDAIC, MDL, TR1
@@ -30,6 +30,15 @@ class Either(StoppingRule):
         self.needs_loo = any(rule.needs_loo for rule in self.rules)
         self.needs_classes = any(rule.needs_classes for rule in self.rules)
         self.for_any_loss = all(rule.for_any_loss for rule in self.rules)
+
+    def state(self) -> State:
+        """The rules."""
+        return {"rules": self.rules}
+
+    @classmethod
+    def from_state(cls, state: State) -> Either:
+        """Return the rule that joins those of `state`."""
+        return cls(*state["rules"])
 
     @property
     def name(self) -> str:  # type: ignore[override]

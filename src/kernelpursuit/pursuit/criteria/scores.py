@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelpursuit.pursuit.constants import MANY_SCORES, SCORES_GROWTH
 from kernelpursuit.pursuit.criteria.base import Criterion, RowFacts
 from kernelpursuit.pursuit.fits import Fit
-from kernelpursuit.pursuit.measure import Measure, classes_of, inverse_temperature, score_gaps
+from kernelpursuit.pursuit.measure import Measure, classes_of
 from kernelpursuit.pursuit.nugget import NuggetShare
 from kernelpursuit.pursuit.path import Entry
-from kernelpursuit.pursuit.reducers import conformal_quantiles
+from kernelpursuit.pursuit.reducers import Calibrator, is_due
 from kernelpursuit.pursuit.working import INTERPOLATED, loo_prediction, one_minus_leverage
-
-# Of more scores than this, what calibrates is looked at anew only when the model has grown by a tenth.
-FEW_SCORES = 20_000
-# Of more than this, under the squared loss, nothing is looked at anew before the model has grown by a fiftieth.
-MANY_SCORES = 500_000
 
 
 class LeaveOneOutScores(Criterion):
@@ -55,9 +51,9 @@ class LeaveOneOutScores(Criterion):
         self._true = classes_of(targets) if measure.classes else None
         self._last: Entry = {}
         self._last_for = 0  # atoms
-        self._temperature = 1.0
-        self._calibrated: Entry = {}
-        self._calibrated_for = 0  # atoms
+        self._calibrator = Calibrator(
+            targets[:, calibration], rows.weights[calibration], measure.needs_inverse_temperature
+        )
 
     def entry(self, fit: Fit) -> Entry:
         """What is known of the scores of the fit as it is."""
@@ -78,13 +74,13 @@ class LeaveOneOutScores(Criterion):
             wrong = float(weights @ (classes_of(scores) != self._true)) / self.rows.total_weight if known else np.inf
             entry["loo_error"] = wrong
         if measure.classes:
-            entry.update(self._calibrate(scores[:, self.calibration], len(fit.atoms), known))
+            entry.update(self._calibrator.entry(scores[:, self.calibration], len(fit.atoms), known))
         self._last, self._last_for = entry, len(fit.atoms)
         return entry
 
     def _is_recent(self, size: int) -> bool:
         """Whether, of very many scores, those that were looked at last will do."""
-        return self.targets.size > MANY_SCORES and 1 < size < 1.02 * self._last_for
+        return self.targets.size > MANY_SCORES and not is_due(size, self._last_for, SCORES_GROWTH)
 
     def _mean_loss(self, losses: np.ndarray) -> dict[str, float]:
         """The weighted mean of losses, and its standard error."""
@@ -93,18 +89,3 @@ class LeaveOneOutScores(Criterion):
         largest = float(np.abs(losses).max()) or 1.0
         spread = weights @ np.square((losses - mean) / largest) / total if np.isfinite(mean) else np.inf
         return {"loo": mean, "loo_se": largest * float(np.sqrt(spread / max(self.rows.n_units - 1.0, 1.0)))}
-
-    def _calibrate(self, scores: np.ndarray, size: int, known: bool) -> Entry:
-        """Inverse temperature and quantiles; of many scores, those of a model that is up to a tenth smaller.
-
-        Where a row is interpolated, `known` is false, and nothing is left to say how sure one may be.
-        """
-        if not known or scores.size <= FEW_SCORES or size >= 1.1 * self._calibrated_for or size <= 1:
-            y, weights = self.targets[:, self.calibration], self.rows.weights[self.calibration]
-            found: Entry = {}
-            if self.measure.needs_inverse_temperature:
-                self._temperature = inverse_temperature(y, scores, weights, self._temperature)
-                found["inverse_temperature"] = self._temperature
-            found["loo_quantiles"] = conformal_quantiles(score_gaps(y, scores), weights) if known else np.inf
-            self._calibrated, self._calibrated_for = found, size
-        return self._calibrated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelpursuit.pursuit.fits.base import Design, Fit, Outcome, ResidualFit, Shortlist, SquaredFit
+from kernelpursuit.pursuit.fits.base import Design, ExaminedAtoms, Fit, Outcome, ResidualFit, SquaredFit
 from kernelpursuit.pursuit.fits.increments import IncrementFit
 from kernelpursuit.pursuit.fits.loss import LossFit
 from kernelpursuit.pursuit.fits.minres import MinResFit
@@ -11,6 +11,7 @@ from kernelpursuit.pursuit.fits.stagewise_loss import StagewiseLossFit
 
 __all__ = [
     "Design",
+    "ExaminedAtoms",
     "Fit",
     "IncrementFit",
     "LossFit",
@@ -18,7 +19,6 @@ __all__ = [
     "OrthogonalFit",
     "Outcome",
     "ResidualFit",
-    "Shortlist",
     "SquaredFit",
     "StagewiseLossFit",
 ]

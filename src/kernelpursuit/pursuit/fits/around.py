@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpursuit.engine import Engine
-from kernelpursuit.pursuit.fits.base import Outcome, Shortlist, SquaredFit
+from kernelpursuit.pursuit.fits.base import ExaminedAtoms, Outcome, SquaredFit
 from kernelpursuit.pursuit.models import Explicit
 from kernelpursuit.pursuit.objective import Objective
 from kernelpursuit.pursuit.penalty import PenaltyMatrix
@@ -123,13 +123,13 @@ class FitAround:
         """For none: every refit gives the rows other weights, in which other directions are orthonormal."""
         return 0
 
-    def examine(self, atoms: np.ndarray) -> Shortlist:
+    def examine(self, atoms: np.ndarray) -> ExaminedAtoms:
         """Exact scores of a few atoms in the local quadratic approximation."""
         return self.quadratic.examine(atoms)
 
-    def dependent(self, shortlist: Shortlist) -> np.ndarray:
-        """Which atoms of a shortlist are numerically dependent on the picked ones."""
-        return self.quadratic.dependent(shortlist)
+    def dependent(self, examined: ExaminedAtoms) -> np.ndarray:
+        """Which examined atoms are numerically dependent on the picked ones."""
+        return self.quadratic.dependent(examined)
 
     def swap(self, leaving: int, coming: int, always: bool = False) -> Outcome:
         """Refuse: what an exchange gains is known for the squared loss alone."""

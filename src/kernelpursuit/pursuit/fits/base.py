@@ -25,7 +25,7 @@ class Outcome(Enum):
 
 
 @dataclass
-class Shortlist:
+class ExaminedAtoms:
     """A few atoms with everything that a selection rule may want to know of them, in float64.
 
     atoms    their numbers, ascending
@@ -157,14 +157,14 @@ class Fit(Protocol):
         Other atoms may come all the same.
         """
 
-    def examine(self, atoms: np.ndarray) -> Shortlist:
+    def examine(self, atoms: np.ndarray) -> ExaminedAtoms:
         """Exact scores of a few atoms."""
 
-    def dependent(self, shortlist: Shortlist) -> np.ndarray:
-        """Which atoms of a shortlist are numerically dependent on the picked ones, and so never worth another look."""
+    def dependent(self, examined: ExaminedAtoms) -> np.ndarray:
+        """Which examined atoms are numerically dependent on the picked ones, and so never worth another look."""
 
-    def add(self, shortlist: Shortlist, k: int) -> Outcome:
-        """Add the k-th atom of a shortlist and let the weights follow."""
+    def add(self, examined: ExaminedAtoms, k: int) -> Outcome:
+        """Add the k-th atom of those examined and let the weights follow."""
 
     def swap(self, leaving: int, coming: int, always: bool = False) -> Outcome:
         """Let atom `coming` take the place of atom `leaving` where that lowers the cost (or `always`)."""
@@ -261,16 +261,16 @@ class SquaredFit(ABC):
         return 0
 
     @abstractmethod
-    def examine(self, atoms: np.ndarray) -> Shortlist:
+    def examine(self, atoms: np.ndarray) -> ExaminedAtoms:
         """Exact scores of a few atoms."""
 
     @abstractmethod
-    def add(self, shortlist: Shortlist, k: int) -> Outcome:
-        """Add the k-th atom of a shortlist and let the weights follow."""
+    def add(self, examined: ExaminedAtoms, k: int) -> Outcome:
+        """Add the k-th atom of those examined and let the weights follow."""
 
-    def dependent(self, shortlist: Shortlist) -> np.ndarray:
+    def dependent(self, examined: ExaminedAtoms) -> np.ndarray:
         """None of them."""
-        return np.zeros(len(shortlist.atoms), dtype=bool)
+        return np.zeros(len(examined.atoms), dtype=bool)
 
     def swap(self, leaving: int, coming: int, always: bool = False) -> Outcome:
         """Refuse: where weights are not refitted, those that the others have would be wrong."""

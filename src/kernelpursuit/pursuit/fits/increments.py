@@ -11,14 +11,14 @@ import numpy as np
 
 from kernelpursuit import _native
 from kernelpursuit.pursuit.basis import DEPENDENT, Basis, grown
-from kernelpursuit.pursuit.fits.base import Design, Outcome, ResidualFit, Shortlist, column_squares, dot, frobenius
+from kernelpursuit.pursuit.fits.base import Design, ExaminedAtoms, Outcome, ResidualFit, column_squares, dot, frobenius
 from kernelpursuit.pursuit.fits.fixed import Centred, FixedColumns
 from kernelpursuit.pursuit.models import Increments
 from kernelpursuit.pursuit.working import LocalQuadratic
 
 
-class Examined(NamedTuple):
-    """What is known of the atoms of a shortlist beside their scores.
+class Details(NamedTuple):
+    """What is known of examined atoms beside their scores.
 
     full    <j, j> with the part along the fixed columns, against which what is left of it is measured
     along   <j, model>, shape (n_targets, n_atoms); None where a step does not scale the model
@@ -105,7 +105,7 @@ class IncrementFit(ResidualFit):
                 share[:, i] = self.own_penalties[atom] * self.values[self.places[atom]]
         return share
 
-    def examine(self, atoms: np.ndarray) -> Shortlist:
+    def examine(self, atoms: np.ndarray) -> ExaminedAtoms:
         """Exact scores of a few atoms, whose columns are not kept."""
         products, squares = self.engine.examine(atoms, self._vectors)
         share, n_targets, fitted = self.share(atoms), self.n_targets, self._fitted
@@ -113,11 +113,11 @@ class IncrementFit(ResidualFit):
         inner = full - column_squares(products[n_targets + len(fitted) :])
         along = products[n_targets : n_targets + len(fitted)] + share if self.rescales else None
         new = self.new(inner, along)
-        return Shortlist(atoms, inner, products[:n_targets] - share, new, details=Examined(full, along))
+        return ExaminedAtoms(atoms, inner, products[:n_targets] - share, new, details=Details(full, along))
 
-    def dependent(self, shortlist: Shortlist) -> np.ndarray:
+    def dependent(self, examined: ExaminedAtoms) -> np.ndarray:
         """Atoms that are sums of the fixed columns."""
-        return shortlist.inner <= DEPENDENT * shortlist.details.full
+        return examined.inner <= DEPENDENT * examined.details.full
 
     def new(self, inner: np.ndarray, along: np.ndarray | None) -> np.ndarray:
         """What of atoms is new to what the step can change: all of it, or what is not along the model."""
@@ -127,14 +127,14 @@ class IncrementFit(ResidualFit):
         part = np.divide(np.square(along), squares, out=np.zeros_like(along), where=squares > 0)
         return np.maximum(inner - part, 0.0)
 
-    def add(self, shortlist: Shortlist, k: int) -> Outcome:
-        """Add the k-th atom of a shortlist, or add to its weight where the model has it already.
+    def add(self, examined: ExaminedAtoms, k: int) -> Outcome:
+        """Add the k-th atom of those examined, or add to its weight where the model has it already.
 
         The step is computed from the atom's column without its part along the fixed columns, of whose squared length
-        the shortlist knows only a difference.
+        what was examined knows only a difference.
         """
-        atom, u, details = int(shortlist.atoms[k]), shortlist.u[:, k], shortlist.details
-        centred = self.fixed.centred(self.engine.columns(shortlist.atoms[[k]])[0])
+        atom, u, details = int(examined.atoms[k]), examined.u[:, k], examined.details
+        centred = self.fixed.centred(self.engine.columns(examined.atoms[[k]])[0])
         inner = np.array([self.inner(atom, centred)])
         along = None if details.along is None else details.along[:, [k]]
         new = np.broadcast_to(self.new(inner, along), (self.n_targets, 1))[:, 0]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpursuit.pursuit.fits.around import FitAround
-from kernelpursuit.pursuit.fits.base import Design, Outcome, Shortlist
+from kernelpursuit.pursuit.fits.base import Design, ExaminedAtoms, Outcome
 from kernelpursuit.pursuit.fits.orthogonal import OrthogonalFit
 from kernelpursuit.pursuit.models import Factor
 from kernelpursuit.pursuit.objective import CONVERGED, FULLY_CONVERGED, Objective, Search, minimise
@@ -89,10 +89,10 @@ class LossFit(FitAround):
         """Root of the sum of losses, in place of the norm of the residual."""
         return float(np.sqrt(max(self._loss_sum, 0.0)))
 
-    def add(self, shortlist: Shortlist, k: int) -> Outcome:
-        """Add the k-th atom of a shortlist; refit where that is due, or where the approximation has misled."""
+    def add(self, examined: ExaminedAtoms, k: int) -> Outcome:
+        """Add the k-th atom of those examined; refit where that is due, or where the approximation has misled."""
         before = self.cost()
-        outcome = self.quadratic.add(shortlist, k)
+        outcome = self.quadratic.add(examined, k)
         if outcome is Outcome.ADDED:
             self._loss_sum = self.objective.value(self.scores())
             if self.n_steps >= self._refitted_at + self._steps_between() or not self.cost() <= before:

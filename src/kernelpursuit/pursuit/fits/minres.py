@@ -7,7 +7,7 @@ import numpy as np
 from kernelpursuit import _native
 from kernelpursuit.engine import require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, FIRST_ROOM, Basis, grown
-from kernelpursuit.pursuit.fits.base import Design, Outcome, ResidualFit, Shortlist, column_squares, dot, frobenius
+from kernelpursuit.pursuit.fits.base import Design, ExaminedAtoms, Outcome, ResidualFit, column_squares, dot, frobenius
 from kernelpursuit.pursuit.fits.fixed import Centred, FixedColumns
 from kernelpursuit.pursuit.models import Explicit
 
@@ -45,7 +45,7 @@ class MinResFit(ResidualFit):
         """`||y - D w||²`."""
         return self.residual_norm**2
 
-    def examine(self, atoms: np.ndarray) -> Shortlist:
+    def examine(self, atoms: np.ndarray) -> ExaminedAtoms:
         """Exact scores of a few atoms, whose columns are not kept.
 
         `u² / <j, j>` is what a step with atom j alone would take from the squared residual (Nair section 3.1), the
@@ -53,21 +53,21 @@ class MinResFit(ResidualFit):
         """
         products, full = self.engine.examine(atoms, np.vstack([self.residual, self.basis.V]))
         inner = full - column_squares(products[self.n_targets :])
-        return Shortlist(atoms, inner, products[: self.n_targets], self.new(inner, None), details=full)
+        return ExaminedAtoms(atoms, inner, products[: self.n_targets], self.new(inner, None), details=full)
 
-    def dependent(self, shortlist: Shortlist) -> np.ndarray:
+    def dependent(self, examined: ExaminedAtoms) -> np.ndarray:
         """Atoms that are sums of the fixed columns, or copies of one of the model."""
-        copies = np.array([self.is_copy(int(atom)) for atom in shortlist.atoms], dtype=bool)
-        return copies | (shortlist.inner <= DEPENDENT * shortlist.details)
+        copies = np.array([self.is_copy(int(atom)) for atom in examined.atoms], dtype=bool)
+        return copies | (examined.inner <= DEPENDENT * examined.details)
 
-    def add(self, shortlist: Shortlist, k: int) -> Outcome:
-        """Add the k-th atom of a shortlist and take a step with all."""
-        atom, n_before = int(shortlist.atoms[k]), len(self.atoms)
+    def add(self, examined: ExaminedAtoms, k: int) -> Outcome:
+        """Add the k-th atom of those examined and take a step with all."""
+        atom, n_before = int(examined.atoms[k]), len(self.atoms)
         self._columns, self._values = grown(self._columns, n_before + 1), grown(self._values, n_before + 1)
         self._lengths = grown(self._lengths, n_before + 1)
-        centred = self.fixed.centred(self.engine.columns(shortlist.atoms[[k]])[0])
+        centred = self.fixed.centred(self.engine.columns(examined.atoms[[k]])[0])
         self._enter(atom, n_before, centred)
-        self._values[n_before], self._lengths[n_before] = 0.0, shortlist.details[k]
+        self._values[n_before], self._lengths[n_before] = 0.0, examined.details[k]
         self.atoms.append(atom)
         rows = self.rows_of_atoms[self.atoms]
         directions = self.residual[:, rows] / self._root[rows]

@@ -10,7 +10,7 @@ from kernelpursuit import _native
 from kernelpursuit.dictionary.base import tiles
 from kernelpursuit.engine import require_finite
 from kernelpursuit.pursuit.basis import DEPENDENT, PANEL, Basis, Direction, grown
-from kernelpursuit.pursuit.fits.base import Design, Outcome, Shortlist, SquaredFit, column_squares, frobenius
+from kernelpursuit.pursuit.fits.base import Design, ExaminedAtoms, Outcome, SquaredFit, column_squares, frobenius
 from kernelpursuit.pursuit.fits.fixed import fixed_direction
 from kernelpursuit.pursuit.models import Drop, Factor, Factored
 from kernelpursuit.pursuit.penalty import Picked
@@ -148,22 +148,22 @@ class OrthogonalFit(SquaredFit):
             self._one_at_a_time_until = self.n_steps + len(self._prepared) + STEPS_AFTER_FAILURE
         return len(self._prepared)
 
-    def _prepared_shortlist(self, prepared: Prepared) -> Shortlist:
+    def _examine_prepared(self, prepared: Prepared) -> ExaminedAtoms:
         """Scores of the atom that was prepared to come next."""
         direction = prepared.direction
         along = _native.stored_rmatvec(direction.values[None], self.residual, n_threads=self.engine.n_threads)
         u = direction.rho * (along + self._penalised_along(direction.coordinates[None]))
         new = np.array([direction.rho**2])
-        return Shortlist(np.array([prepared.atom]), new + direction.p @ direction.p, u, new, details=prepared)
+        return ExaminedAtoms(np.array([prepared.atom]), new + direction.p @ direction.p, u, new, details=prepared)
 
-    def examine(self, atoms: np.ndarray) -> Shortlist:
+    def examine(self, atoms: np.ndarray) -> ExaminedAtoms:
         """Exact scores of a few atoms: their columns and one matrix product over the basis.
 
         Columns are looked at some at a time, and those of the last ones stay for `add`.
         """
         if self._prepared:
             if len(atoms) == 1 and self._prepared[-1].atom == atoms[0]:
-                return self._prepared_shortlist(self._prepared[-1])
+                return self._examine_prepared(self._prepared[-1])
             self._prepared.clear()
         self.basis.reserve()
         inner, u = np.empty(len(atoms)), np.empty((self.n_targets, len(atoms)))
@@ -183,14 +183,14 @@ class OrthogonalFit(SquaredFit):
         u += self._penalised_along(coordinates)
         inner += np.einsum("ij,ij->i", coordinates, coordinates)
         lifted = Lifted(tile, coordinates, p, is_sum)
-        return Shortlist(atoms, inner, u, inner - column_squares(p), details=lifted)
+        return ExaminedAtoms(atoms, inner, u, inner - column_squares(p), details=lifted)
 
-    def _column(self, shortlist: Shortlist, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Sample values of the k-th atom of the shortlist last looked at, and its coordinates."""
-        kept, coordinates = shortlist.details.kept, shortlist.details.coordinates[k]
+    def _column(self, examined: ExaminedAtoms, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sample values of the k-th atom of those last examined, and its coordinates."""
+        kept, coordinates = examined.details.kept, examined.details.coordinates[k]
         if kept.start <= k < kept.stop:
             return self._columns[k - kept.start], coordinates
-        return self.engine.columns(shortlist.atoms[[k]])[0], coordinates
+        return self.engine.columns(examined.atoms[[k]])[0], coordinates
 
     def _lift(self, atoms: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates of atoms in the penalty, the last one their own, and which are sums of the picked atoms."""
@@ -209,33 +209,33 @@ class OrthogonalFit(SquaredFit):
                 coordinates[i, :m], coordinates[i, m], vanished[i] = self.basis.C[:, self.lifted[atom]], 0.0, False
         return coordinates, vanished if self.penalty.is_norm else np.zeros_like(vanished)
 
-    def dependent(self, shortlist: Shortlist) -> np.ndarray:
+    def dependent(self, examined: ExaminedAtoms) -> np.ndarray:
         """Atoms of which less is new than the scores can resolve; none where the condition number is watched."""
         if not self.skips_dependent:
-            return super().dependent(shortlist)
-        return shortlist.details.is_sum | (shortlist.a <= DEPENDENT * shortlist.inner)
+            return super().dependent(examined)
+        return examined.details.is_sum | (examined.a <= DEPENDENT * examined.inner)
 
-    def add(self, shortlist: Shortlist, k: int) -> Outcome:
-        """Add the k-th atom of a shortlist and refit all weights."""
+    def add(self, examined: ExaminedAtoms, k: int) -> Outcome:
+        """Add the k-th atom of those examined and refit all weights."""
         lowest = self.lowest_rcond
         direction: Direction | None
-        if isinstance(shortlist.details, Prepared):
-            direction, coordinates = shortlist.details.direction, shortlist.details.column
+        if isinstance(examined.details, Prepared):
+            direction, coordinates = examined.details.direction, examined.details.column
             self._prepared.pop()
         else:
-            values, coordinates = self._column(shortlist, k)
+            values, coordinates = self._column(examined, k)
             enough = DEPENDENT if lowest is None else BARELY_INDEPENDENT
-            p, inner = shortlist.details.p[:, k], float(shortlist.inner[k])
+            p, inner = examined.details.p[:, k], float(examined.inner[k])
             direction = self.basis.orthogonalise(values, coordinates, p, inner, dependent=enough)
-        self.rcond = 0.0 if direction is None else _reciprocal_condition(direction.rho**2 / shortlist.inner[k])
+        self.rcond = 0.0 if direction is None else _reciprocal_condition(direction.rho**2 / examined.inner[k])
         if lowest is not None and self.rcond < lowest:
-            if self.is_copy(int(shortlist.atoms[k])):
+            if self.is_copy(int(examined.atoms[k])):
                 return Outcome.DEPENDENT
             self.end_reason = f"the reciprocal condition number fell to {self.rcond:.2g}, below rcond={lowest:g}"
             return Outcome.ENDED
         if direction is None:
             return Outcome.DEPENDENT
-        self._enter(int(shortlist.atoms[k]), coordinates, direction)
+        self._enter(int(examined.atoms[k]), coordinates, direction)
         self.n_steps += 1
         return Outcome.ADDED
 
@@ -260,20 +260,20 @@ class OrthogonalFit(SquaredFit):
         """
         self._prepared.clear()
         position = self.n_fixed + self.atoms.index(leaving)
-        shortlist = self.examine(np.array([coming]))
+        examined = self.examine(np.array([coming]))
         # What is in the span of the model has nothing to gain from, and its row's copies would hide the next.
-        if shortlist.details.is_sum[0] or shortlist.a[0] <= DEPENDENT * shortlist.inner[0]:
+        if examined.details.is_sum[0] or examined.a[0] <= DEPENDENT * examined.inner[0]:
             return Outcome.DEPENDENT
-        R, p = self.basis.R, shortlist.details.p[:, 0]
+        R, p = self.basis.R, examined.details.p[:, 0]
         weight = self.weights()[position]
-        gained = np.square(shortlist.u[:, 0] + weight * (R[:, position] @ p)).sum() / shortlist.inner[0]
+        gained = np.square(examined.u[:, 0] + weight * (R[:, position] @ p)).sum() / examined.inner[0]
         lost = np.square(weight).sum() * (R[:, position] @ R[:, position])
         if not (always or gained > lost):
             return Outcome.WORTHLESS
         self._leave(position)
-        values, coordinates = self._column(shortlist, 0)
+        values, coordinates = self._column(examined, 0)
         p = self.basis.project(values[None], coordinates[None])[:, 0]
-        inner = float(shortlist.inner[0])
+        inner = float(examined.inner[0])
         direction = self.basis.orthogonalise(values, coordinates, p, inner, dependent=BARELY_INDEPENDENT)
         assert direction is not None, "what is new in the coming atom was found to be enough"
         self._enter(coming, coordinates, direction)

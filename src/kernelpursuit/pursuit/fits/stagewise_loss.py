@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelpursuit.pursuit.basis import DEPENDENT
 from kernelpursuit.pursuit.fits.around import FitAround
-from kernelpursuit.pursuit.fits.base import Design, Outcome, Shortlist
+from kernelpursuit.pursuit.fits.base import Design, ExaminedAtoms, Outcome
 from kernelpursuit.pursuit.fits.fixed import Centred
 from kernelpursuit.pursuit.fits.increments import IncrementFit, Step
 from kernelpursuit.pursuit.fits.loss import LossFit
@@ -70,11 +70,11 @@ class StagewiseLossFit(FitAround):
         """Weights of the fixed columns and the atoms, as they are."""
         return np.vstack([self._fixed_weights, self.quadratic.values])
 
-    def add(self, shortlist: Shortlist, k: int) -> Outcome:
-        """Add the k-th atom of a shortlist, or to its weight, by a line search; refit all where that is due."""
-        atom, fit = int(shortlist.atoms[k]), self.quadratic
-        centred = fit.fixed.centred(self.engine.columns(shortlist.atoms[[k]])[0])
-        if fit.inner(atom, centred) <= DEPENDENT * shortlist.details.full[k]:
+    def add(self, examined: ExaminedAtoms, k: int) -> Outcome:
+        """Add the k-th atom of those examined, or to its weight, by a line search; refit all where that is due."""
+        atom, fit = int(examined.atoms[k]), self.quadratic
+        centred = fit.fixed.centred(self.engine.columns(examined.atoms[[k]])[0])
+        if fit.inner(atom, centred) <= DEPENDENT * examined.details.full[k]:
             return Outcome.DEPENDENT
         added = fit.shrinkage * self._line_minimum(atom, centred)
         self._fixed_weights = self._fixed_weights - np.outer(solve_upper(fit.basis.R, centred.p), added)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -17,9 +18,10 @@ from kernelpursuit.rows import RowBlock
 class Sizes:
     """A block of rows under the models of every size: k = 0, 1, ... atoms.
 
-    block     the rows
-    residual  `y - f`, times the root of the weights, shape (n_targets, n_sizes, n_rows)
-    leverage  the diagonal of the hat matrix, shape (n_sizes, n_rows)
+    block       the rows
+    directions  of the fixed columns, then of atoms, times the root of the weights, shape (n_columns, n_rows)
+    residual    `y - f`, times the root of the weights, shape (n_targets, n_sizes, n_rows)
+    leverage    the diagonal of the hat matrix, shape (n_sizes, n_rows)
 
     Notes
     -----
@@ -29,35 +31,31 @@ class Sizes:
     """
 
     block: RowBlock
+    directions: np.ndarray
     residual: np.ndarray
     leverage: np.ndarray
 
     @classmethod
     def of(cls, block: RowBlock, V: np.ndarray, b: np.ndarray, n_fixed: int) -> Sizes:
         """Models of every size from directions V of shape (n_columns, n_rows), not weighted yet; V is overwritten."""
-        y = np.ascontiguousarray(block.y.T)
+        y = block.y.T
         if block.weights is not None:
             root = np.sqrt(block.weights)
             V *= root
             y = y * root
         n_sizes = len(V) - n_fixed + 1
-        residual = np.empty((len(y), n_sizes, len(block)))
-        # Row by row: a cumulative sum of NumPy along the first axis takes forty times as long.
-        step = np.empty(len(block))
-        for left, target, along in zip(residual, y, b.T):
-            left[0] = target - along[:n_fixed] @ V[:n_fixed]
-            for t in range(n_fixed, len(V)):
-                np.multiply(V[t], along[t], out=step)
-                np.subtract(left[t - n_fixed], step, out=left[t - n_fixed + 1])
-        np.square(V, out=V)
-        if n_fixed:
-            leverage = V[n_fixed - 1 :]
-            leverage[0] = V[:n_fixed].sum(axis=0)
-        else:
-            leverage = np.vstack([np.zeros((1, len(block))), V])
-        for k in range(1, n_sizes):
-            leverage[k] += leverage[k - 1]
-        return cls(block, residual, leverage)
+        residual, leverage = np.empty((len(y), n_sizes, len(block))), np.empty((n_sizes, len(block)))
+        residual[:, 0] = y - b[:n_fixed].T @ V[:n_fixed]
+        leverage[0] = np.square(V[:n_fixed]).sum(axis=0)
+        np.square(V[n_fixed:], out=leverage[1:])
+        # Size by size: a cumulative sum of NumPy along the first axis takes forty times as long.
+        along, by_size = np.empty(y.shape), residual.swapaxes(0, 1)
+        for v, coefficients, before, after in zip(V[n_fixed:], b[n_fixed:, :, None], by_size, by_size[1:]):
+            np.multiply(v, coefficients, out=along)
+            np.subtract(before, along, out=after)
+        for fewer, more in pairwise(leverage):
+            more += fewer
+        return cls(block, V, residual, leverage)
 
     @property
     def n_sizes(self) -> int:
@@ -76,10 +74,14 @@ class Sizes:
         return working.one_minus_leverage(self.leverage, self.units if has_units else None)
 
     @cached_property
-    def loo_error(self) -> np.ndarray:
-        """Leave-one-out errors times the root of the weights, shape (n_targets, n_sizes, n_rows)."""
+    def least_left(self) -> np.ndarray:
+        """The least that is left of any row, shape (n_sizes,): where that is nothing, the row is interpolated."""
+        return self.one_minus_leverage.min(axis=1)
+
+    def loo_error(self, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """Leave-one-out errors of some rows times the root of the weights, shape (n_targets, n_sizes, n_rows)."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return working.loo_error(self.residual, self.one_minus_leverage)
+            return working.loo_error(self.residual[:, :, rows], self.one_minus_leverage[:, rows])
 
 
 class Reducer(ABC):

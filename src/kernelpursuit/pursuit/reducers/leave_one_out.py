@@ -31,14 +31,14 @@ class LeaveOneOutError(Reducer):
         """The error of these rows."""
         weights, total = sizes.block.weights, sizes.block.total_weight
         with np.errstate(invalid="ignore", over="ignore"):
-            losses = np.square(sizes.loo_error[0]) if len(sizes.loo_error) == 1 else _mean_square(sizes.loo_error)
+            losses = _losses(sizes)
             mean = losses.sum(axis=1) / total
             apart = losses if weights is None else losses / weights
             apart -= mean[:, None]
             np.square(apart, out=apart)
             squares = apart.sum(axis=1) if weights is None else apart @ weights
         n_units = float(sizes.units.sum())
-        return LeaveOneOutError(total, n_units, mean, squares=squares, least=sizes.one_minus_leverage.min(axis=1))
+        return LeaveOneOutError(total, n_units, mean, squares=squares, least=sizes.least_left)
 
     def __add__(self, other: LeaveOneOutError) -> LeaveOneOutError:
         """The error of the rows of both; means and squares are joined so that nothing cancels."""
@@ -63,6 +63,13 @@ class LeaveOneOutError(Reducer):
         }
 
 
-def _mean_square(errors: np.ndarray) -> np.ndarray:
-    """The mean over targets of squared errors."""
-    return np.einsum("jki,jki->ki", errors, errors) / len(errors)
+def _losses(sizes: Sizes) -> np.ndarray:
+    """Squared leave-one-out errors times the weights, the mean over targets, shape (n_sizes, n_rows)."""
+    if len(sizes.residual) == 1:
+        errors = sizes.loo_error()[0]
+        return np.square(errors, out=errors)
+    # Squares add up before they are divided: of many targets, nothing else of that many numbers is made.
+    squares = np.einsum("jki,jki->ki", sizes.residual, sizes.residual)
+    with np.errstate(divide="ignore"):
+        squares /= len(sizes.residual) * np.square(sizes.one_minus_leverage)
+    return squares

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kernelpursuit.pursuit.reducers.base import Reducer, Sizes
+from kernelpursuit.pursuit.working import INTERPOLATED
 
 # Coverages at which the quantiles of leave-one-out errors are kept; closer where they rise fast.
 LEVELS = np.concatenate([np.linspace(0.0, 0.9, 37), np.linspace(0.905, 0.995, 19), [0.999]])
@@ -51,31 +52,37 @@ class LeaveOneOutQuantiles(Reducer):
     """`loo_quantiles`, shape (n_sizes, n_levels, n_targets), of the absolute leave-one-out errors of some rows.
 
     rows   numbers of the calibration rows, ascending
+    scale  what targets are multiplied by; the quantiles are in units of the targets themselves
     found  of each block that has some: the number of the first, absolute errors of shape (n_targets, n_sizes, n_found),
            and weights
+    least  the least `1 - h` of any row, shape (n_sizes,)
     """
 
     rows: np.ndarray
+    scale: float = 1.0
     found: tuple[tuple[int, np.ndarray, np.ndarray], ...] = ()
+    least: float | np.ndarray = np.inf
 
     def of_block(self, sizes: Sizes) -> LeaveOneOutQuantiles:
         """The errors of the calibration rows among these."""
         block = sizes.block
         places = np.flatnonzero(np.isin(block.numbers, self.rows))
         if not len(places):
-            return LeaveOneOutQuantiles(self.rows)
+            return replace(self, found=(), least=sizes.least_left)
         first = block.numbers[places[0]]
         weights = block.sample_weights[places]
-        errors = np.abs(sizes.loo_error[:, :, places]) / np.sqrt(weights)
-        return LeaveOneOutQuantiles(self.rows, ((int(first), errors, weights),))
+        errors = np.abs(sizes.loo_error(places)) / np.sqrt(weights)
+        return replace(self, found=((int(first), errors, weights),), least=sizes.least_left)
 
     def __add__(self, other: LeaveOneOutQuantiles) -> LeaveOneOutQuantiles:
         """The errors of the rows of both."""
-        return LeaveOneOutQuantiles(self.rows, self.found + other.found)
+        return replace(self, found=self.found + other.found, least=np.minimum(self.least, other.least))
 
     def result(self) -> dict[str, np.ndarray]:
-        """The quantiles of all rows that were seen; infinite where an error is."""
+        """The quantiles of all rows that were seen; infinite where any row is interpolated."""
         found = sorted(self.found, key=lambda part: part[0])
         errors = np.concatenate([part[1] for part in found], axis=2)
         weights = np.concatenate([part[2] for part in found])
-        return {"loo_quantiles": np.array([conformal_quantiles(size, weights) for size in errors.swapaxes(0, 1)])}
+        quantiles = np.array([conformal_quantiles(size, weights) for size in errors.swapaxes(0, 1)]) / self.scale
+        quantiles[np.asarray(self.least) <= INTERPOLATED] = np.inf
+        return {"loo_quantiles": quantiles}

@@ -1,0 +1,159 @@
+"""`partial_fit`: rows that come a block at a time."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from kernelpursuit._types import Matrix
+from kernelpursuit._validate import check_flag, check_number
+from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.estimators.checks import ROWS, check_range, check_targets, one_sentence
+from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of
+from kernelpursuit.estimators.spec import MOST_LEARNED, is_word
+from kernelpursuit.model import FittedModel
+from kernelpursuit.model.live import LiveModel
+from kernelpursuit.pursuit import check_weights
+from kernelpursuit.rows import RowBlock
+
+
+def updated(
+    estimator: BaseKernelPursuit, X: Matrix, y: np.ndarray, weights: np.ndarray | None, *, new_atoms: bool
+) -> LiveModel:
+    """The live model of a fitted estimator after more rows, which were validated."""
+    check_flag("new_atoms", new_atoms)
+    model = estimator.model_
+    if not isinstance(model, FittedModel):
+        raise ValueError("partial_fit does not go with multi_class='ovr'; use multi_class='shared'.")
+    live = estimator._live
+    if live is None or live.model is not model:
+        live = LiveModel.of(model, round(model.path.n_units))
+    kept = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
+    block = RowBlock(live.n_seen, X[kept], y[kept], weights=None if weights is None else weights[kept])
+    if not len(block):
+        return live
+    most = MOST_LEARNED if is_word(estimator.max_atoms, "auto") else estimator.max_atoms
+    return live.updated(
+        block, forgetting=estimator.forgetting, max_atoms=most, new_atoms=new_atoms, n_threads=estimator._n_threads
+    )
+
+
+class FollowsNumbers(BaseKernelPursuit):
+    """A regressor that goes on with more rows."""
+
+    def partial_fit(self, X: Matrix, y: Any, sample_weight: Any = None, *, new_atoms: bool = True) -> Self:
+        """Go on with more rows: the weights of the atoms are those of all rows so far, and new atoms may come.
+
+        The first call, without a `fit` before it, is one: kernel, scales, penalty and atoms are learned from its rows,
+        which should be some hundreds or thousands. Later calls keep these, and the weights follow exactly, since all
+        that least squares need of rows adds up: without `forgetting`, the order of rows does not matter. Where new rows
+        are predicted worse than the model expects, or twice as many have come, atoms at the latest 2,000 rows are tried
+        on the leave-one-out error of these, and added where it falls clearly, up to `max_atoms`; they count from those
+        rows on. `path_` is then that of the kept atoms, its `loo` an approximation (generalised cross-validation, times
+        what that was off by in the first fit).
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            More rows.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array of shape (n_samples,), optional
+            Their weights, in the same unit as those of rows before; where something is learned, that is their mean in
+            the first call.
+        new_atoms : bool, default=True
+            Whether atoms may be added.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "model_"):
+            return self.fit(X, y, sample_weight)
+        check_number("forgetting", self.forgetting, low=0, strict=True)
+        with one_sentence("X", X):
+            X = validate_data(self, X, reset=False, **ROWS)
+        check_range(X)
+        y = check_targets(self, y, X.shape[0])
+        targets = y[:, None] if y.ndim == 1 else y
+        if targets.shape[1] != self.path_.n_targets:
+            raise ValueError(f"y has {targets.shape[1]} targets, but the model has {self.path_.n_targets}.")
+        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+        return self._follow(updated(self, X, targets, weights, new_atoms=new_atoms))
+
+
+class FollowsLabels(BaseKernelPursuit):
+    """A classifier that goes on with more rows."""
+
+    classes_: np.ndarray
+    class_weight: Any
+    _class_weights: ClassWeights
+
+    def partial_fit(
+        self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None, *, new_atoms: bool = True
+    ) -> Self:
+        """Go on with more rows: the weights of the atoms are those of all rows so far, and new atoms may come.
+
+        The first call fits the model to its rows, under the squared loss; later ones, and calls after a `fit` with
+        `loss="squared"`, add rows, as for `KernelPursuitRegressor.partial_fit`.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            More rows.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array of shape (n_classes,), optional
+            All labels that may ever come, in the first call; by default those of its rows.
+        sample_weight : array of shape (n_samples,), optional
+            Their weights.
+        new_atoms : bool, default=True
+            Whether atoms may be added.
+
+        Returns
+        -------
+        self
+        """
+        if isinstance(self.class_weight, str):
+            raise ValueError("class_weight='balanced' needs all rows at once; give partial_fit a dict, or None.")
+        if not hasattr(self, "model_"):
+            fitted = copy.copy(self)
+            fitted._fit_labels(X, y, sample_weight, None, known=np.asarray(y if classes is None else classes))
+            return self._take_over(fitted)
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError("classes are not those of the first call; leave classes out, or give the same.")
+        check_number("forgetting", self.forgetting, low=0, strict=True)
+        with one_sentence("X", X):
+            X = validate_data(self, X, reset=False, **ROWS)
+        labels = check_labels(y, X.shape[0])
+        unseen = np.setdiff1d(labels, self.classes_)
+        if len(unseen):
+            raise ValueError(
+                f"y holds the label {unseen.tolist()[0]!r}, which is not among the classes of the first call; name all "
+                "of them there (classes=...)."
+            )
+        weights = None if sample_weight is None else check_weights(sample_weight, len(labels))
+        weights = self._class_weights.for_rows(labels, weights, "sample_weight")
+        codes = codes_of(labels, self.classes_, class_loss("squared", len(self.classes_)))
+        return self._follow(updated(self, X, codes, weights, new_atoms=new_atoms))
+
+    def _fit_labels(
+        self, X: Matrix, y: Any, sample_weight: Any, callback: Any, known: np.ndarray | None = None
+    ) -> None:
+        raise NotImplementedError
+
+
+def checked_classes(known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """All classes that may come, sorted; labels of no class, and fewer than two classes, are refused."""
+    classes = np.unique(known)
+    unseen = np.setdiff1d(labels, classes)
+    if len(unseen):
+        raise ValueError(f"y holds the label {unseen.tolist()[0]!r}, which is not among `classes`; name all labels.")
+    if len(classes) < 2:
+        raise ValueError(
+            f"there is one class only, {classes.tolist()[0]!r}; name all that may come in the first call (classes=...)."
+        )
+    return classes

@@ -1,0 +1,109 @@
+"""Long fits survive: what a fit has found so far, in a file that is whole or not there."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from kernelpursuit._files import PathLike, write_whole
+
+# What a checkpoint starts with, so that no other file is taken for one, and overwritten.
+MAGIC = b"kernelpursuit checkpoint 1\n"
+# Seconds between two writes.
+EVERY = 30.0
+# Modules whose classes a checkpoint may hold; whatever else a file names is not loaded.
+KNOWN_MODULES = ("kernelpursuit.", "numpy")
+BUILTINS = {"set", "frozenset", "slice", "complex", "bytearray"}
+
+
+class Checkpoint:
+    """Sums of passes over rows, and steps of loops, by keys; written every so often, and removed at the end.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. One that is there must be a checkpoint.
+    every : float
+        Seconds between two writes.
+    """
+
+    def __init__(self, path: PathLike, every: float = EVERY):
+        self.path = Path(path)
+        self.every = every
+        self._found: dict[str, Any] = self._read()
+        self._written = time.monotonic()
+        self._has_failed = False
+
+    def get(self, key: str) -> Any:
+        """What was found under a key, or None."""
+        return self._found.get(key)
+
+    def put(self, key: str, value: Any, *, now: bool = False) -> None:
+        """Keep what was found, and write all of it if that is due, or at once."""
+        self._found[key] = value
+        if now or time.monotonic() - self._written >= self.every:
+            self.write()
+
+    def forget(self, key: str) -> None:
+        """What is no more of use."""
+        self._found.pop(key, None)
+
+    def write(self) -> None:
+        """Replace the file by one with what is known now; where that fails, the old one stays, and so does the fit."""
+        self._written = time.monotonic()
+        try:
+            write_whole(self.path, MAGIC + pickle.dumps(self._found, protocol=pickle.HIGHEST_PROTOCOL))
+        except OSError as error:
+            if not self._has_failed:
+                warnings.warn(
+                    f"checkpoint={str(self.path)!r} could not be written, and the fit goes on with what was saved "
+                    f"before: {error}",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            self._has_failed = True
+
+    def remove(self) -> None:
+        """The fit is done."""
+        self.path.unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, Any]:
+        if self.path.is_dir():
+            raise ValueError(f"checkpoint={str(self.path)!r} is a folder; name a file.")
+        if not self.path.parent.is_dir():
+            raise ValueError(f"checkpoint={str(self.path)!r} is in a folder that does not exist; make it first.")
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise ValueError(f"checkpoint={str(self.path)!r} cannot be read ({error.strerror}).") from None
+        if not content.startswith(MAGIC):
+            raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of a fit; name another file.")
+        try:
+            found = _KnownClasses(io.BytesIO(content[len(MAGIC) :])).load()
+        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} is damaged, or of another version; remove it to start anew."
+            ) from None
+        return found if isinstance(found, dict) else {}
+
+
+class _KnownClasses(pickle.Unpickler):
+    """Loads arrays and our own classes, and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """The class, where it is one of those."""
+        if module.startswith(KNOWN_MODULES) or (module == "builtins" and name in BUILTINS):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"a checkpoint has no {module}.{name}")
+
+
+def key_of(*parts: object) -> str:
+    """A key for what depends on these objects, by all that they hold."""
+    return hashlib.blake2b(pickle.dumps(parts), digest_size=16).hexdigest()

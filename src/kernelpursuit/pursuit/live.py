@@ -1,0 +1,193 @@
+"""Least squares over rows that keep coming: atoms stay, and what is known of the rows adds up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg.lapack import dpocon, dpotrf
+
+from kernelpursuit.penalties import Atoms, Penalty
+from kernelpursuit.pursuit.moments import ModelColumns, Moments, MomentsOf
+from kernelpursuit.pursuit.penalty import resolve_penalty
+from kernelpursuit.pursuit.triangular import solve_upper
+from kernelpursuit.pursuit.triangular_factor import WELL_CONDITIONED
+from kernelpursuit.rows import ArraySource, RowBlock, block_size
+
+# The least part of a new atom's squared length that is new beside the others: rounding of values leaves four digits.
+NEW = 1e-12
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The models of every size k = 0, 1, ... over the rows so far.
+
+    R, b             the triangular factor of all columns, and the coefficients of its directions
+    cost             penalised cost, shape (n_sizes,)
+    target_residual  sums of squared residuals, shape (n_sizes, n_targets)
+    dof              effective degrees of freedom, shape (n_sizes,)
+    """
+
+    R: np.ndarray
+    b: np.ndarray
+    cost: np.ndarray
+    target_residual: np.ndarray
+    dof: np.ndarray
+
+
+@dataclass(frozen=True)
+class LiveFit:
+    """A least-squares fit by its moments, to which rows are added.
+
+    columns   what is fixed, then atoms, as the directions that `R` leads from
+    R         from these directions to the columns
+    moments   of the directions, over all rows so far
+    penalty, alpha   what holds the weights of atoms back
+
+    Notes
+    -----
+    Columns that are nearly dependent lose twice as many digits in G as there are between them. So moments are those of
+    directions that are nearly orthonormal over the rows so far: those of the fit that this began with, and new ones
+    when they are so no more.
+    """
+
+    columns: ModelColumns
+    R: np.ndarray
+    moments: Moments
+    penalty: str | Penalty | None
+    alpha: float
+
+    @classmethod
+    def of(
+        cls, columns: ModelColumns, fitted: Solution, rows: Moments, *, penalty: str | Penalty | None, alpha: float
+    ) -> LiveFit:
+        """What a fit leaves: with `R'R = G + L`, its directions have the products `I - R^-T L R^-1`.
+
+        Of `rows`, the sum of the weights and the number of rows are taken; they need not be looked at again.
+        """
+        live = cls(columns.orthonormal(fitted.R), fitted.R, rows, penalty=penalty, alpha=alpha)
+        gram = np.eye(len(fitted.R)) - live._penalty_of_directions()
+        explained = 2 * np.square(fitted.b).sum(axis=0) - np.einsum("ij,ik,kj->j", fitted.b, gram, fitted.b)
+        squares = fitted.target_residual[-1] + explained
+        return replace(live, moments=replace(rows, gram=gram, products=fitted.b, target_squares=squares))
+
+    def added(self, block: RowBlock, forgetting: float = 1.0, n_threads: int | None = 1) -> LiveFit:
+        """The fit with more rows; every row counts `forgetting` times as much as the one after it.
+
+        Cost: `n k²` multiplications and n k kernel values.
+        """
+        n_rows, weights = len(block), block.weights
+        moments = self.moments
+        if forgetting < 1:
+            weights = block.sample_weights * forgetting ** np.arange(n_rows - 1, -1, -1.0)
+            moments = moments.times(forgetting**n_rows)
+        source = ArraySource(block.X, block.y, weights)
+        more = source.reduce(MomentsOf(self.columns), block_size(len(self.columns)), n_threads=n_threads)
+        return replace(self, moments=moments + more)
+
+    def with_atoms(self, columns: ModelColumns, block: RowBlock) -> tuple[LiveFit, np.ndarray]:
+        """The fit with more atoms after those it has, which count from the rows of the block on, and which they are.
+
+        `columns` are all atoms, of which those are left out that are dependent on others. The rows of the block are
+        among those that were added already: to the rows before them, the new atoms are zero. So products stay those of
+        one set of columns, and the fit that of least squares.
+
+        Notes
+        -----
+        What is new in an atom is found by its values, less their projection on the directions: so it keeps the digits
+        that the difference of squares would lose.
+        """
+        old, inverse = len(self.columns), self.columns.inverse
+        assert inverse is not None
+        root = np.sqrt(block.sample_weights)
+        before, more = self.columns.values(block.X) * root, columns.values(block.X)[old:] * root
+        L = replace(self, columns=columns)._matrix()
+        between = inverse.T @ L[:old, old:]
+        own = np.einsum("ij,ij->i", more, more) + np.diagonal(L)[old:]
+        U = self.moments.factor(self._penalty_of_directions())
+        assert U is not None, "the fit was solved before"
+        P = solve_upper(U, solve_upper(U, before @ more.T + between, transposed=True))
+        more = more - P.T @ before
+        # The penalty between what is left: atoms as sums of the old ones and of themselves.
+        sums = np.vstack([-inverse @ P, np.eye(len(more))])
+        R, kept = _new_directions(more @ more.T + sums.T @ L @ sums, own)
+        more, P = solve_upper(R, more[kept], transposed=True), P[:, kept]
+        n_new = len(kept)
+        gram = np.block([[self.moments.gram, before @ more.T], [more @ before.T, more @ more.T]])
+        products = np.vstack([self.moments.products, more @ (block.y * root[:, None])])
+        whole = np.block([[self.R, P], [np.zeros((n_new, old)), R]])
+        n_atoms = old - columns.n_fixed
+        atoms = columns.dictionary.take(columns.atoms[np.concatenate([np.arange(n_atoms), n_atoms + kept])])
+        columns = replace(columns, dictionary=atoms, atoms=np.arange(atoms.n_atoms)).orthonormal(whole)
+        return replace(
+            self, columns=columns, R=whole, moments=replace(self.moments, gram=gram, products=products)
+        ), kept
+
+    def solved(self) -> tuple[Solution, LiveFit]:
+        """The models of every size, and this fit with directions that are nearly orthonormal again."""
+        total = self.moments.gram + self._penalty_of_directions()
+        U = self.moments.factor(total - self.moments.gram)
+        if U is None:
+            raise ValueError(
+                "atoms are dependent on each other over the rows that count; give a larger alpha, or a forgetting "
+                "nearer to 1."
+            )
+        R, b = np.triu(U @ self.R), solve_upper(U, self.moments.products, transposed=True)
+        live = self
+        if not dpocon(U, np.abs(total).sum(axis=0).max())[0] > WELL_CONDITIONED:
+            half = solve_upper(U, self.moments.gram, transposed=True)
+            gram = solve_upper(U, np.ascontiguousarray(half.T), transposed=True)
+            moments = replace(self.moments, gram=0.5 * (gram + gram.T), products=b)
+            live = replace(self, columns=replace(self.columns, inverse=None).orthonormal(R), R=R, moments=moments)
+        return self._criteria(R, b), live
+
+    def _criteria(self, R: np.ndarray, b: np.ndarray) -> Solution:
+        """What products alone say of every size: with P the penalty between directions, I - P are their products."""
+        n_fixed, squares = self.columns.n_fixed, self.moments.target_squares
+        inverse = solve_upper(R, np.eye(len(R)))
+        products = np.eye(len(R)) - inverse.T @ self._matrix() @ inverse
+        sizes = slice(max(n_fixed - 1, 0), None)
+
+        def of_sizes(sums: np.ndarray) -> np.ndarray:
+            """Sums over the columns of every size."""
+            return sums[sizes] if n_fixed else np.concatenate([np.zeros((1, *sums.shape[1:])), sums])
+
+        explained = np.cumsum(np.square(b), axis=0)
+        fitted = np.stack(
+            [np.diagonal(np.cumsum(np.cumsum(np.outer(one, one) * products, axis=0), axis=1)) for one in b.T], axis=1
+        )
+        residual = np.maximum(squares - of_sizes(2 * explained - fitted), 0.0)
+        cost = np.maximum(squares.sum() - of_sizes(explained).sum(axis=1), 0.0)
+        dof = of_sizes(np.cumsum(np.diagonal(products)))
+        return Solution(R, b, cost, target_residual=residual, dof=dof)
+
+    def _matrix(self) -> np.ndarray:
+        """L between columns; what is fixed has none."""
+        n_fixed, n_columns = self.columns.n_fixed, len(self.columns)
+        atoms = self.columns.dictionary.take(self.columns.atoms)
+        L = np.zeros((n_columns, n_columns))
+        found, _ = resolve_penalty(self.penalty, self.alpha, Atoms.of(atoms, self.moments.total_weight))
+        if found is not None:
+            places = np.arange(atoms.n_atoms)
+            between = found.between(places, places)
+            L[n_fixed:, n_fixed:] = np.diag(found.diagonal()) if between is None else between
+        return L
+
+    def _penalty_of_directions(self) -> np.ndarray:
+        assert self.columns.inverse is not None
+        return self.columns.inverse.T @ self._matrix() @ self.columns.inverse
+
+
+def _new_directions(products: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The triangular factor of products between atoms, and which of them have something new beside those before."""
+    left, kept = products.copy(), []
+    for j in range(len(own)):
+        if left[j, j] > NEW * own[j]:
+            kept.append(j)
+            left = left - np.outer(left[:, j], left[j]) / left[j, j]
+    chosen = np.array(kept, dtype=np.intp)
+    part = products[np.ix_(chosen, chosen)]
+    # What is barely new may be lost in rounding; as a metric, a little more will do.
+    R, failed = dpotrf(part + NEW * np.diag(own[chosen]), clean=1)
+    assert not failed, "products of what is new are positive definite"
+    return R, chosen

@@ -1,0 +1,11 @@
+"""Models in files: `model.save("m.kp")` and `kernelpursuit.load("m.kp")`.
+
+container   a safetensors file: arrays, our text in its metadata, and a digest of both
+estimators  an estimator as text and arrays, and back
+
+docs/saved-models.md describes the file, field by field.
+"""
+
+from kernelpursuit.saved.estimators import FORMAT, load, save
+
+__all__ = ["FORMAT", "load", "save"]

@@ -1,0 +1,173 @@
+"""Long fits survive: checkpoints after a kill, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.callbacks import Callback
+from kernelpursuit.exceptions import InterruptedFitWarning
+from kernelpursuit.pursuit.checkpoint import MAGIC, Checkpoint
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from kernelpursuit import KernelPursuitRegressor
+from kernelpursuit.estimators import sampled
+from kernelpursuit.pursuit import checkpoint
+from kernelpursuit.rows import ArraySource
+
+sampled.ROWS_LEARNED_FROM, sampled.SAMPLED_ABOVE, sampled.ROWS_PICKED_FROM = 5000, 3000, 1000
+checkpoint.EVERY = 0.0
+checkpoint.Checkpoint.__init__.__defaults__ = (0.0,)
+file, kind, dies = sys.argv[1], sys.argv[2], sys.argv[3] == "dies"
+rng = np.random.default_rng(0)
+X = rng.normal(size=(9000, 3))
+y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=9000)
+
+class Dying(ArraySource):
+    n_blocks = 0
+    def blocks(self, size, start=0):
+        if not dies:
+            print("from", start)
+        for block in super().blocks(min(size, 512), start):
+            Dying.n_blocks += 1
+            if dies and Dying.n_blocks > 60:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield block
+
+def step(path):
+    if dies and len(path) == 20:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if not dies and len(path) in (19, 20):
+        print("step", len(path))
+
+model = KernelPursuitRegressor(gamma=0.5, max_atoms=40, stop="max", random_state=0, checkpoint=file)
+if kind == "loop":
+    model.set_params(sample_rows=None).fit(X[:2000], y[:2000], callback=step)
+else:
+    model.fit(Dying(X, y))
+assert not os.path.exists(file)
+np.save(sys.argv[4], model.predict(X))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process")
+@pytest.mark.parametrize("kind", ["loop", "source"])
+def test_a_fit_that_was_killed_goes_on_with_the_same_bits(tmp_path, kind):
+    def run(file, dies):
+        out = str(tmp_path / "out.npy")
+        command = [sys.executable, "-c", KILLED, str(tmp_path / file), kind, dies, out]
+        return subprocess.run(command, capture_output=True, text=True), out
+
+    killed, _ = run("checkpoint", "dies")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert (tmp_path / "checkpoint").read_bytes().startswith(MAGIC)
+    done, out = run("checkpoint", "lives")
+    assert done.returncode == 0, done.stderr
+    found = np.load(out)
+    if kind == "source":
+        starts = [int(line.split()[1]) for line in done.stdout.splitlines()]
+        assert any(starts), "some pass has begun where the killed one was"
+    whole, out = run("another", "lives")
+    assert whole.returncode == 0, whole.stderr
+    np.testing.assert_array_equal(found, np.load(out))
+    assert os.listdir(tmp_path) == ["out.npy"]
+
+
+class TestCheckpoint:
+    def test_what_is_no_checkpoint_is_never_overwritten(self, tmp_path):
+        X, y = np.arange(30.0)[:, None], np.sin(np.arange(30.0))
+        file = tmp_path / "data.csv"
+        file.write_text("a,b")
+        for path, words in (
+            (file, "is no checkpoint of a fit; name another file"),
+            (tmp_path, "is a folder; name a file"),
+            (tmp_path / "none" / "file", "is in a folder that does not exist"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                KernelPursuitRegressor(checkpoint=path).fit(X, y)
+        assert file.read_text() == "a,b"
+        with pytest.raises(ValueError, match="checkpoint=7 is not usable; give the name of a file"):
+            KernelPursuitRegressor(checkpoint=7).fit(X, y)
+
+    def test_a_damaged_one_is_named_and_foreign_code_is_not_run(self, tmp_path):
+        file = tmp_path / "checkpoint"
+        for content in (b"", b"cos\nsystem\n(S'touch pwned'\ntR.", b"\x80\x05garbage"):
+            file.write_bytes(MAGIC + content)
+            with pytest.raises(ValueError, match="is damaged, or of another version; remove it to start anew"):
+                Checkpoint(file)
+        assert not os.path.exists("pwned")
+
+    def test_a_write_that_fails_keeps_the_last_and_the_fit(self, tmp_path, monkeypatch):
+        file = tmp_path / "checkpoint"
+        kept = Checkpoint(file, every=0.0)
+        kept.put("a", np.arange(3))
+        before = file.read_bytes()
+
+        def full(*args):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.warns(
+            UserWarning,
+            match="could not be written, and the fit goes on with what was saved before: .*does not fit on the disk",
+        ):
+            kept.put("a", np.arange(4))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            kept.put("a", np.arange(5))  # said once
+        assert file.read_bytes() == before
+        assert os.listdir(tmp_path) == ["checkpoint"]
+        np.testing.assert_array_equal(Checkpoint(file).get("a"), np.arange(3))
+
+
+class Interrupting(Callback):
+    """Ctrl-C in a stage."""
+
+    def __init__(self, name, times=1):
+        self.name, self.times = name, times
+
+    def on_stage(self, stage):
+        if stage.name.startswith(self.name) and self.times:
+            self.times -= 1
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+class TestCtrlC:
+    @pytest.mark.parametrize("stage", ["scales", "fitting"])
+    def test_leaves_a_model_and_says_so(self, rng, stage):
+        X = rng.normal(size=(1200, 3))
+        y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=1200)
+        with pytest.warns(InterruptedFitWarning, match="the fit was interrupted and is of what it had found"):
+            model = KernelPursuitRegressor(random_state=0).fit(X, y, callback=Interrupting(stage))
+        assert "Ctrl-C cut short" in model.stop_reason_
+        assert np.isfinite(model.predict(X)).all()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def test_twice_leaves_the_estimator_as_it_was(self, rng):
+        X = rng.normal(size=(300, 2))
+        model = KernelPursuitClassifier(random_state=0).fit(X, X[:, 0] > 0)
+        before = model.predict_proba(X)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, X[:, 1] > 0, callback=Interrupting("", times=2))
+        np.testing.assert_array_equal(model.predict_proba(X), before)
+
+    def test_a_handler_of_the_callers_own_is_left_alone(self, rng):
+        seen = []
+        before = signal.signal(signal.SIGINT, lambda *given: seen.append(given))
+        try:
+            X = rng.normal(size=(60, 2))
+            model = KernelPursuitRegressor(random_state=0).fit(X, X[:, 0], callback=Interrupting("", times=1))
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert len(seen) == 1
+        assert "Ctrl-C" not in model.stop_reason_

@@ -1,0 +1,176 @@
+"""Rows that come a block at a time: weights are those of all rows, atoms come where they are needed."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+
+
+def table(rng, n_rows, shift=0.0):
+    X = rng.normal(size=(n_rows, 2)) + shift
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=n_rows)
+
+
+def weighted_fit(model, X, y, weights, alpha):
+    """The weights of the atoms that least squares give, by the normal equations."""
+    values = np.exp(-0.5 * ((X[:, None] - model.centers_) ** 2).sum(axis=2))
+    D = np.column_stack([np.ones(len(X)), values])
+    penalty = np.diag(np.append(0.0, np.full(model.n_atoms_, alpha)))
+    return np.linalg.solve((D.T * weights) @ D + penalty, (D.T * weights) @ y)
+
+
+@pytest.fixture
+def fitted(rng):
+    X, y = table(rng, 600)
+    return KernelPursuitRegressor(gamma=0.5, max_atoms=15, alpha=0.1, stop="max").fit(X, y), X, y
+
+
+class TestWeights:
+    @pytest.mark.parametrize("forgetting", [1.0, 0.99])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_are_those_of_all_rows(self, rng, fitted, forgetting, weighted):
+        model, X, y = fitted
+        model = copy.copy(model).set_params(forgetting=forgetting)
+        w = np.ones(600)
+        for n_rows in (1, 37, 500):
+            more_X, more_y = table(rng, n_rows)
+            more_w = rng.uniform(0.1, 3, size=n_rows) if weighted else np.ones(n_rows)
+            model.partial_fit(more_X, more_y, more_w if weighted else None, new_atoms=False)
+            X, y, w = np.vstack([X, more_X]), np.append(y, more_y), np.append(w, more_w)
+        # Rows of a fit count alike, and all less with every row after them.
+        ages = np.minimum(np.arange(len(y) - 1, -1, -1.0), len(y) - 600)
+        expected = weighted_fit(model, X, y, w * forgetting**ages, 0.1)
+        np.testing.assert_allclose(np.append(model.intercept_, model.coef_), expected, rtol=1e-6, atol=1e-8)
+        residual = y - model.predict(X)
+        assert model.path_.target_residual[-1, 0] == pytest.approx((w * forgetting**ages) @ residual**2, rel=1e-6)
+        assert model.path_.total_weight == pytest.approx((w * forgetting**ages).sum())
+
+    def test_do_not_depend_on_the_order_of_blocks(self, rng):
+        X, y = table(rng, 700)
+        blocks = [table(rng, n_rows) for n_rows in (300, 5, 800, 64)]
+        models = []
+        for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+            model = KernelPursuitRegressor(random_state=0).fit(X, y)
+            for i in order:
+                model.partial_fit(*blocks[i], new_atoms=False)
+            models.append(model)
+        first = models[0].predict(X)
+        for model in models[1:]:
+            np.testing.assert_allclose(model.predict(X), first, atol=1e-8 * np.abs(first).max())
+
+    def test_of_several_targets_and_smaller_models(self, rng):
+        X, y = table(rng, 500)
+        Y = np.column_stack([y, 50 * X[:, 0]])
+        model = KernelPursuitRegressor(random_state=0).fit(X, Y)
+        more, _ = table(rng, 900)
+        target = np.column_stack([np.sin(2 * more[:, 0]) + more[:, 1], 50 * more[:, 0]])
+        model.partial_fit(more, target, new_atoms=False)
+        assert np.abs(model.predict(more) - target).max(axis=0)[1] < 5
+        smaller = model.at(3)
+        assert smaller.n_atoms_ == 3
+        assert np.isfinite(smaller.predict(more)).all()
+
+    def test_a_row_of_weight_zero_is_none(self, rng, fitted):
+        model, X, y = fitted
+        before = model.predict(X)
+        one = copy.copy(model).partial_fit(X[:2] + 100, y[:2] * 1e6, [1e-300, 0.0])
+        np.testing.assert_allclose(one.predict(X), before, atol=1e-6)
+
+
+class TestAtoms:
+    def test_come_where_the_model_is_surprised_and_only_there(self, rng):
+        X, y = table(rng, 1000)
+        model = KernelPursuitRegressor(random_state=0).fit(X, y)
+        n_before = model.n_atoms_
+        for _ in range(3):
+            model.partial_fit(*table(rng, 400))
+        assert model.n_atoms_ <= n_before + 5
+        elsewhere, y = table(rng, 1500, shift=5.0)
+        kept = copy.copy(model).partial_fit(elsewhere, y, new_atoms=False)
+        model.partial_fit(elsewhere, y)
+        assert model.n_atoms_ > kept.n_atoms_ + 2
+        errors = [np.sqrt(np.mean((one.predict(elsewhere) - y) ** 2)) for one in (model, kept)]
+        assert errors[0] < 0.2
+        assert errors[0] < 0.7 * errors[1]
+        assert len(model.center_indices_) == model.n_atoms_
+        assert model.center_indices_.max() < 1000 + 1200 + 1500
+        low, high = model.predict_interval(elsewhere)
+        assert np.mean((low <= y) & (y <= high)) > 0.8
+
+    def test_are_no_more_than_max_atoms(self, rng):
+        X, y = table(rng, 300)
+        model = KernelPursuitRegressor(random_state=0, max_atoms=12).fit(X, y)
+        model.partial_fit(*table(rng, 1000, shift=6.0))
+        assert model.n_atoms_ <= 12
+
+
+class TestClasses:
+    def test_follow_rows(self, rng):
+        X, y = table(rng, 900)
+        labels = np.array(["low", "high", "top"])[np.digitize(y, [0.0, 1.5])]
+        model = KernelPursuitClassifier(random_state=0)
+        for start in range(0, 900, 300):
+            part = slice(start, start + 300)
+            model.partial_fit(X[part], labels[part], classes=["high", "low", "none", "top"])
+        assert model.classes_.tolist() == ["high", "low", "none", "top"]
+        assert model.score(X, labels) > 0.9
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+    def test_refusals(self, rng):
+        X, y = table(rng, 100)
+        labels = (y > 0).astype(int)
+        with pytest.raises(ValueError, match="there is one class only, 1; name all that may come"):
+            KernelPursuitClassifier().partial_fit(X, np.ones(100, dtype=int))
+        with pytest.raises(ValueError, match="y holds the label 1, which is not among `classes`"):
+            KernelPursuitClassifier().partial_fit(X, labels, classes=[0, 2])
+        with pytest.raises(ValueError, match="loss='log' does not go with partial_fit; use loss='squared'"):
+            KernelPursuitClassifier(loss="log").partial_fit(X, labels)
+        with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
+            KernelPursuitClassifier(class_weight="balanced").partial_fit(X, labels)
+        model = KernelPursuitClassifier(random_state=0).partial_fit(X, labels)
+        with pytest.raises(ValueError, match="y holds the label 6, which is not among the classes of the first call"):
+            model.partial_fit(X, labels + 6)
+        with pytest.raises(ValueError, match="classes are not those of the first call"):
+            model.partial_fit(X, labels, classes=[0, 1, 2])
+
+
+class TestState:
+    def test_a_fit_forgets_it_and_a_pickle_keeps_it(self, rng, fitted):
+        model, X, y = fitted
+        live = copy.copy(model).partial_fit(*table(rng, 50))
+        more = table(rng, 80)
+        again = pickle.loads(pickle.dumps(live)).partial_fit(*more)
+        np.testing.assert_array_equal(again.predict(X), copy.copy(live).partial_fit(*more).predict(X))
+        np.testing.assert_array_equal(live.fit(X, y).predict(X), model.predict(X))
+        assert live._live is None
+
+    def test_rows_that_fail_leave_it_as_it_was(self, rng, fitted):
+        model, X, _ = fitted
+        before = model.predict(X)
+        for bad_X, bad_y, words in (
+            (X[:3, :1], np.zeros(3), "X is not usable"),
+            (np.full((2, 2), np.nan), np.zeros(2), "X is not usable: Input X contains NaN"),
+            (X[:3], np.zeros(2), r"y has shape \(2,\), but X has 3 rows"),
+            (X[:3], np.zeros((3, 2)), "y has 2 targets, but the model has 1"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                model.partial_fit(bad_X, bad_y)
+        np.testing.assert_array_equal(model.predict(X), before)
+
+    def test_models_that_are_no_least_squares_are_refused(self, rng):
+        X, y = table(rng, 80)
+        for params in ({"loss": "huber"}, {"update": "stagewise"}, {"penalty": "nugget"}):
+            model = KernelPursuitRegressor(gamma=0.5, max_atoms=8, stop="max", **params).fit(X, y)
+            with pytest.raises(ValueError, match="partial_fit needs the squared loss, update='orthogonal'"):
+                model.partial_fit(X, y)
+
+    @pytest.mark.parametrize("forgetting", [0.0, 1.1, -1, np.nan, "no"])
+    def test_forgetting_is_checked(self, rng, forgetting):
+        X, y = table(rng, 30)
+        with pytest.raises(ValueError, match="forgetting="):
+            KernelPursuitRegressor(forgetting=forgetting).partial_fit(X, y)
