@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
+import resource
 import subprocess
 import sys
 import time
@@ -83,6 +84,11 @@ def cpu_seconds() -> float:
     return float(sum(one.user + one.system for one in times))
 
 
+def peak_megabytes() -> float:
+    """The most memory that this process ever had, run on every worker."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def measure(kind: str, n_rows: int) -> dict[str, float]:
     """Fit once, here and now."""
     X, y = chunks_of(n_rows)
@@ -96,11 +102,13 @@ def measure(kind: str, n_rows: int) -> dict[str, float]:
             model = KernelPursuitRegressor(random_state=0, n_jobs=N_WORKERS)
         small = min(n_rows, 6000)
         model.fit(X[:small], y[:small])  # what is loaded and started once is no part of the figures
+        before = client.run(peak_megabytes)
         start, cpu = time.perf_counter(), cpu_seconds()
         model.fit(X, y)
         seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
+        more = max(peak - before[worker] for worker, peak in client.run(peak_megabytes).items())
     error = float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)) / y_test.std())
-    return {"seconds": seconds, "cpu": cpu, "error": error, "atoms": float(model.n_atoms_)}
+    return {"seconds": seconds, "cpu": cpu, "error": error, "atoms": float(model.n_atoms_), "worker": more}
 
 
 def compare(n_rows: int, n_rounds: int) -> None:
@@ -115,7 +123,8 @@ def compare(n_rows: int, n_rounds: int) -> None:
     for kind, figures in found.items():
         print(
             f"{kind:<6} {figures['seconds']:7.1f} s  {figures['cpu']:7.1f} s of processors  "
-            f"error {figures['error']:.5f}  {figures['atoms']:.0f} atoms"
+            f"error {figures['error']:.5f}  {figures['atoms']:.0f} atoms  "
+            f"{figures['worker']:.0f} MB more on a worker"
         )
     ratio, busy = (found["dask"][key] / found["local"][key] for key in ("seconds", "cpu"))
     print(f"Dask against local: {ratio:.2f} times the time, {busy:.2f} times that of processors")
