@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit import estimators as local
+from kernelpursuit._files import PathLike
 from kernelpursuit._types import Matrix
 from kernelpursuit.dask.lazy import predicted
 from kernelpursuit.dask.partitions import is_collection
@@ -55,6 +56,16 @@ class OnCluster(BaseKernelPursuit):
         plain = self._plain(**self._plain_params())._take_over(self)
         plain.fit(DaskSource(X, y, sample_weight, client=self.client), callback=callback)
         return self._take_over(plain)
+
+    def partial_fit(self, X: Any, y: Any, *args: Any, **settings: Any) -> Self:
+        """Go on with more rows, which are in memory; see the plain estimator."""
+        if is_collection(X):
+            raise ValueError("partial_fit takes some rows in memory at a time; fit a Dask collection, or compute it.")
+        return self._take_over(self.to_local().partial_fit(X, y, *args, **settings))
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to a file, which `kernelpursuit.load` reads as the plain estimator."""
+        self.to_local().save(path)
 
     def to_local(self) -> BaseKernelPursuit:
         """Return the plain estimator: fitted if this one is, with the same parameters but for `client`."""
@@ -134,6 +145,7 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
+        shortlist: int | None = None,
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
@@ -146,6 +158,8 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
         sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
+        forgetting: float = 1.0,
+        checkpoint: PathLike | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -159,6 +173,7 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
             update=update,
             exchange=exchange,
             candidates=candidates,
+            shortlist=shortlist,
             penalty=penalty,
             alpha=alpha,
             stop=stop,
@@ -171,6 +186,8 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
             sample_rows=sample_rows,
             memory_budget=memory_budget,
             warm_start=warm_start,
+            forgetting=forgetting,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -230,6 +247,7 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
         update: Any = "orthogonal",
         exchange: bool = False,
         candidates: Any = "auto",
+        shortlist: int | None = None,
         penalty: str | None = "auto",
         alpha: Any = "auto",
         stop: Any = "auto",
@@ -243,6 +261,8 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
         sample_rows: int | str | None = "auto",
         memory_budget: int | None = None,
         warm_start: bool = False,
+        forgetting: float = 1.0,
+        checkpoint: PathLike | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -256,6 +276,7 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
             update=update,
             exchange=exchange,
             candidates=candidates,
+            shortlist=shortlist,
             penalty=penalty,
             alpha=alpha,
             stop=stop,
@@ -269,6 +290,8 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
             sample_rows=sample_rows,
             memory_budget=memory_budget,
             warm_start=warm_start,
+            forgetting=forgetting,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
