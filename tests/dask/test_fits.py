@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import kernelpursuit
-from kernelpursuit.dask import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.dask import KernelPursuitClassifier, KernelPursuitRegressor, source
+from kernelpursuit.pursuit.checkpoint import Checkpoint
 
 N_ROWS = 4000
 # A fit of some steps, whose atoms are picked from a sample, and one that learns all.
@@ -79,6 +80,27 @@ class TestSameAsInMemory:
             in_chunks(X, CHUNKS["even"]), in_chunks(y, CHUNKS["odd"]), in_chunks(w, CHUNKS["many"])
         )
         assert_same(model, expected, X)
+
+    def test_a_fit_goes_on_from_a_checkpoint(self, rows, client, small_samples, tmp_path, monkeypatch):
+        X, y = (in_chunks(values, CHUNKS["even"]) for values in rows)
+        expected = KernelPursuitRegressor(**FEW, client=client).fit(X, y)
+        monkeypatch.setattr(Checkpoint.__init__, "__defaults__", (0.0,))
+        add_up, n_seen = source.added, []
+
+        def fail_later(first, second):
+            n_seen.append(first)
+            if len(n_seen) == 7:
+                raise OSError("the scheduler is gone")
+            return add_up(first, second)
+
+        model = KernelPursuitRegressor(**FEW, checkpoint=tmp_path / "fit", client=client)
+        with monkeypatch.context() as patched:
+            patched.setattr(source, "added", fail_later)
+            with pytest.raises(OSError, match="is gone"):
+                model.fit(X, y)
+        assert (tmp_path / "fit").exists()
+        np.testing.assert_array_equal(model.fit(X, y).coef_, expected.coef_)
+        assert not (tmp_path / "fit").exists()
 
     def test_few_rows_are_fitted_in_memory(self, rows, client):
         X, y = (values[:300] for values in rows)

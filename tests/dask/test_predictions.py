@@ -153,8 +153,8 @@ class TestEstimators:
 
     def test_all_predictions_are_lazy(self, distributed, plain):
         known = {name for name in dir(plain) if name.startswith("predict") or name == "decision_function"}
-        known -= {"predict_blocks", "predict_to"}  # of files
-        assert known <= vars(distributed).keys()
+        of_files = {"predict_blocks", "predict_to"}
+        assert known - of_files <= vars(distributed).keys()
 
     def test_clones_and_parameters(self, distributed, plain, client):
         model = distributed(max_atoms=7, client=client)
@@ -171,6 +171,26 @@ def test_pickles_have_no_client(table, regressor):
     for model in (pickle.loads(pickle.dumps(regressor)), pickle.loads(pickle.dumps(regressor.to_local()))):
         np.testing.assert_array_equal(model.predict(X), regressor.predict(X))
     assert pickle.loads(pickle.dumps(regressor)).client is None
+
+
+def test_files_are_those_of_the_plain_estimator(table, regressor, tmp_path):
+    X, _ = table
+    regressor.save(tmp_path / "model.kp")
+    model = kernelpursuit.load(tmp_path / "model.kp")
+    assert type(model) is kernelpursuit.KernelPursuitRegressor
+    np.testing.assert_array_equal(model.predict(X), regressor.predict(X))
+    regressor.export(tmp_path / "model.py")
+    assert regressor.predict_to(X, tmp_path / "out.npy") == len(X)
+
+
+def test_more_rows_come_from_memory(table, regressor, client):
+    X, y = table
+    model = copy.copy(regressor).partial_fit(X, y)
+    expected = regressor.to_local().partial_fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    rows = dd.from_pandas(X, npartitions=2)
+    with pytest.raises(ValueError, match="partial_fit takes some rows in memory"):
+        model.partial_fit(rows, dd.from_pandas(y, npartitions=2))
 
 
 def test_what_is_public():

@@ -57,6 +57,16 @@ class OnCluster(BaseKernelPursuit):
         plain.fit(DaskSource(X, y, sample_weight, client=self.client), callback=callback)
         return self._take_over(plain)
 
+    def partial_fit(self, X: Any, y: Any, *args: Any, **settings: Any) -> Self:
+        """Go on with more rows, which are in memory; see the plain estimator."""
+        if is_collection(X):
+            raise ValueError("partial_fit takes some rows in memory at a time; fit a Dask collection, or compute it.")
+        return self._take_over(self.to_local().partial_fit(X, y, *args, **settings))
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to a file, which `kernelpursuit.load` reads as the plain estimator."""
+        self.to_local().save(path)
+
     def to_local(self) -> BaseKernelPursuit:
         """Return the plain estimator: fitted if this one is, with the same parameters but for `client`."""
         return self._plain(**self._plain_params())._take_over(self)

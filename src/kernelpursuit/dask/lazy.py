@@ -10,7 +10,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from dask.delayed import delayed
+from dask.delayed import Delayed, delayed
 
 from kernelpursuit.dask.partitions import as_rows, check_numbers, float_type
 from kernelpursuit.dask.work import Chunk, features_as_floats, unpickled
@@ -65,21 +65,31 @@ def predicted(model: BaseKernelPursuit, method: str, X: object, **settings: obje
     found = getattr(model, method)(example, **settings)
     prediction = Prediction(method, settings, dtype, _stacked(found)[:0])
     shared = delayed(unpickled, pure=True)(cloudpickle.dumps(model))
-    if isinstance(rows, dd.DataFrame):
-        values = rows.map_partitions(prediction, shared, meta=prediction.empty)
-        values._chunks = (values.chunks[0], *((size,) for size in prediction.empty.shape[1:]))
-    else:
-        further = prediction.empty.shape[1:]
-        values = rows.map_blocks(
-            prediction,
-            shared,
-            dtype=prediction.empty.dtype,
-            drop_axis=[] if further else [1],
-            chunks=(rows.chunks[0], *((size,) for size in further)),
-            new_axis=list(range(2, 1 + len(further))) or None,
-            meta=prediction.empty,
-        )
+    values = (
+        _of_frame(rows, prediction, shared) if isinstance(rows, dd.DataFrame) else _of_array(rows, prediction, shared)
+    )
     return tuple(values[..., place] for place in range(len(found))) if isinstance(found, tuple) else values
+
+
+def _of_array(rows: da.Array, prediction: Prediction, model: Delayed) -> da.Array:
+    further = prediction.empty.shape[1:]
+    return da.map_blocks(
+        prediction,
+        rows,
+        model,
+        dtype=prediction.empty.dtype,
+        drop_axis=[] if further else [1],
+        chunks=(rows.chunks[0], *((size,) for size in further)),
+        new_axis=list(range(2, 1 + len(further))) or None,
+        meta=prediction.empty,
+    )
+
+
+def _of_frame(rows: dd.DataFrame, prediction: Prediction, model: Delayed) -> da.Array:
+    """A chunk for each partition of the frame, so that predictions can be made a column of it."""
+    predict, shape = delayed(prediction, pure=True), (np.nan, *prediction.empty.shape[1:])
+    chunks = [da.from_delayed(predict(part, model), shape, meta=prediction.empty) for part in rows.to_delayed()]
+    return da.concatenate(chunks, allow_unknown_chunksizes=True)
 
 
 def _stacked(found: np.ndarray | tuple[np.ndarray, ...]) -> np.ndarray:

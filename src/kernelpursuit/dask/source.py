@@ -74,17 +74,17 @@ class DaskSource(RowSource):
 
         `n_threads` is for rows in this process, and says nothing here.
         """
-        done, total = (0, None) if before is None else before
-        groups = [group for group in self._groups() if _end(group) > done]
-        if groups and groups[0][0].place.start != done and before is not None:
-            raise ValueError(f"a pass over these partitions cannot go on at row {done}; begin it anew.")
+        groups, total = self._groups(), None
+        # Where partitions are others than those of the earlier pass, it is begun anew.
+        if before is not None and before[0] in map(_end, groups):
+            done, total = before
+            groups = [group for group in groups if _end(group) > done]
         futures = self._submit(groups, work, size)
         try:
             for group, future in zip(groups, futures):
                 with workers_may_fail():
                     total = added(total, future.result())
-                done = _end(group)
-                if told is not None and total is not None and told(done, total):
+                if told is not None and total is not None and told(_end(group), total):
                     break
         finally:
             # Where something was raised, what is still to be done is of no use.
@@ -92,6 +92,11 @@ class DaskSource(RowSource):
         if total is None:
             raise ValueError("the source has no rows; give at least one.")
         return total
+
+    def where(self, number: int) -> str:
+        """A row by its number among all, and by its partition."""
+        place = next(one.place for one in self._partitions if _end([one]) > number)
+        return f"row {number:,} ({number - place.start:,} of partition {place.number})"
 
     def _groups(self) -> list[list[Partition]]:
         """Partitions whose sums the client sees, in order."""
