@@ -10,7 +10,7 @@ import pytest
 from folding import every_case
 
 import kernelpursuit.engine.engine
-from kernelpursuit import pursuit_path
+from kernelpursuit import _native, pursuit_path
 from kernelpursuit.dictionary import Constant, KernelAtoms, Precomputed, as_dictionary, widths
 from kernelpursuit.engine import Engine, free_memory, resolve_budget
 from kernelpursuit.kernels import RBF, Linear, Polynomial
@@ -68,7 +68,9 @@ def test_products_against_the_dense_matrix(name, weighted, nugget, budget, is_ex
     np.testing.assert_allclose(engine.sqnorms(), np.square(D).sum(axis=1), rtol=tolerance)
     np.testing.assert_allclose(engine.correlate(V), V @ D.T, atol=tolerance * np.abs(D).max() * N)
     some = np.array([0, 3, 6, engine.n_atoms - 1])
-    np.testing.assert_array_equal(engine.correlate(V, some), engine.correlate(V)[:, some])
+    # The native core has the same bits for some atoms as for all; a BLAS may round in another way.
+    rounding = 0.0 if _native.BACKEND == "native" else 1e-13 * np.abs(engine.correlate(V)).max()
+    np.testing.assert_allclose(engine.correlate(V, some), engine.correlate(V)[:, some], rtol=0, atol=rounding)
     assert engine.correlate(V, some[:0]).shape == (4, 0)
     atoms = np.array([7, 0, engine.n_atoms - 1])
     np.testing.assert_allclose(engine.columns(atoms), D[atoms], rtol=1e-13)
