@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-predict-files reproduce reproduce-full reproduce-variants clean setup bench-shortlist
+.PHONY: demo test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-massive bench-predict-files reproduce reproduce-full reproduce-variants clean setup bench-shortlist
 
 setup: $(VENV)/installed
 
@@ -105,6 +105,10 @@ bench-systems: setup
 # A default fit of a million rows beside Nyström features: time, memory, error.
 bench-million: setup
 	$(BIN)/python benchmarks/million.py
+
+# Fits of up to ten million rows, in memory and from files, and live data: the figures of docs/massive.md.
+bench-massive: setup
+	$(BIN)/python -m benchmarks.massive
 
 # Ten million rows predicted from a Parquet file to another: time beside its parts, and memory.
 bench-predict-files: setup

@@ -113,7 +113,7 @@ class TestClasses:
     def test_follow_rows(self, rng):
         X, y = table(rng, 900)
         labels = np.array(["low", "high", "top"])[np.digitize(y, [0.0, 1.5])]
-        model = KernelPursuitClassifier(random_state=0)
+        model = KernelPursuitClassifier(random_state=0, loss="squared")
         for start in range(0, 900, 300):
             part = slice(start, start + 300)
             model.partial_fit(X[part], labels[part], classes=["high", "low", "none", "top"])
@@ -125,14 +125,10 @@ class TestClasses:
         X, y = table(rng, 100)
         labels = (y > 0).astype(int)
         with pytest.raises(ValueError, match="there is one class only, 1; name all that may come"):
-            KernelPursuitClassifier().partial_fit(X, np.ones(100, dtype=int))
+            KernelPursuitClassifier(loss="squared").partial_fit(X, np.ones(100, dtype=int))
         with pytest.raises(ValueError, match="y holds the label 1, which is not among `classes`"):
-            KernelPursuitClassifier().partial_fit(X, labels, classes=[0, 2])
-        with pytest.raises(ValueError, match="loss='log' does not go with partial_fit; use loss='squared'"):
-            KernelPursuitClassifier(loss="log").partial_fit(X, labels)
-        with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
-            KernelPursuitClassifier(class_weight="balanced").partial_fit(X, labels)
-        model = KernelPursuitClassifier(random_state=0).partial_fit(X, labels)
+            KernelPursuitClassifier(loss="squared").partial_fit(X, labels, classes=[0, 2])
+        model = KernelPursuitClassifier(random_state=0, loss="squared").partial_fit(X, labels)
         with pytest.raises(ValueError, match="y holds the label 6, which is not among the classes of the first call"):
             model.partial_fit(X, labels + 6)
         with pytest.raises(ValueError, match="classes are not those of the first call"):
@@ -162,12 +158,25 @@ class TestState:
                 model.partial_fit(bad_X, bad_y)
         np.testing.assert_array_equal(model.predict(X), before)
 
-    def test_models_that_are_no_least_squares_are_refused(self, rng):
-        X, y = table(rng, 80)
-        for params in ({"loss": "huber"}, {"update": "stagewise"}, {"penalty": "nugget"}):
-            model = KernelPursuitRegressor(gamma=0.5, max_atoms=8, stop="max", **params).fit(X, y)
-            with pytest.raises(ValueError, match="partial_fit needs the squared loss, update='orthogonal'"):
-                model.partial_fit(X, y)
+    def test_it_is_there_where_rows_can_be_added(self):
+        for params in (
+            {"loss": "huber"},
+            {"update": "stagewise"},
+            {"penalty": "nugget"},
+            {"penalty": "ols"},
+            {"exchange": True},
+            {"kernel": "precomputed"},
+        ):
+            (name,) = params
+            assert not hasattr(KernelPursuitRegressor(**params), "partial_fit")
+            with pytest.raises(AttributeError) as raised:
+                _ = KernelPursuitRegressor(**params).partial_fit
+            assert f"partial_fit does not go with {name}=" in str(raised.value.__cause__)
+        for params in ({}, {"loss": "log"}, {"multi_class": "ovr"}, {"class_weight": "balanced"}):
+            assert not hasattr(
+                KernelPursuitClassifier(**{"loss": "squared", **params} if params else {}), "partial_fit"
+            )
+        assert hasattr(KernelPursuitClassifier(loss="squared"), "partial_fit")
 
     @pytest.mark.parametrize("forgetting", [0.0, 1.1, -1, np.nan, "no"])
     def test_forgetting_is_checked(self, rng, forgetting):

@@ -240,11 +240,6 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         if y is None and not is_source(X):
             raise ValueError("KernelPursuitClassifier requires y to be passed, but the target y is None.")
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
-        loss_name = self.loss
-        if known is not None:
-            if not (is_word(self.loss, "auto") or class_loss(self.loss, 2).name == "squared"):
-                raise ValueError(f"loss={self.loss!r} does not go with partial_fit; use loss='squared'.")
-            loss_name = "squared"
         check_parameters(self, STAND_INS[self.loss] if self._is_log else class_loss(self.loss, 2), classes=True)
         rule = chosen_rule(self.stop)
         if is_source(X):
@@ -265,7 +260,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
             self.classes_ = checked_classes(known, labels)
         self._class_weights = weights.without_rows()
         is_ovr = own_atoms and len(self.classes_) > 2
-        loss = class_loss(loss_name, len(self.classes_))
+        loss = class_loss(self.loss, len(self.classes_))
         if is_ovr and not self._is_log and loss.kind == "classes":
             raise ValueError(f"loss={self.loss!r} has all classes at once; use multi_class='shared', or loss='log'.")
         if is_ovr:

@@ -6,6 +6,7 @@ import copy
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from kernelpursuit._types import Matrix
@@ -14,10 +15,13 @@ from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, check_targets, one_sentence
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of
 from kernelpursuit.estimators.spec import MOST_LEARNED, is_word
+from kernelpursuit.losses import Squared
 from kernelpursuit.model import FittedModel
 from kernelpursuit.model.live import LiveModel
+from kernelpursuit.penalties import as_penalty
 from kernelpursuit.pursuit import check_weights
 from kernelpursuit.rows import RowBlock
+from kernelpursuit.updates import Orthogonal, as_update
 
 
 def updated(
@@ -26,8 +30,7 @@ def updated(
     """The live model of a fitted estimator after more rows, which were validated."""
     check_flag("new_atoms", new_atoms)
     model = estimator.model_
-    if not isinstance(model, FittedModel):
-        raise ValueError("partial_fit does not go with multi_class='ovr'; use multi_class='shared'.")
+    assert isinstance(model, FittedModel), "one-against-the-rest has no partial_fit"
     live = estimator._live
     if live is None or live.model is not model:
         live = LiveModel.of(model, round(model.path.n_units))
@@ -41,9 +44,39 @@ def updated(
     )
 
 
+def can_follow(estimator: BaseKernelPursuit) -> bool:
+    """Whether rows can be added to models with these parameters, or an AttributeError that says why not.
+
+    What is added up are products under the squared loss, of atoms that stay.
+    """
+    reason = None
+    try:
+        penalty = None if is_word(estimator.penalty, "auto") else as_penalty(estimator.penalty)
+        if not (is_word(estimator.loss, "squared") or type(estimator.loss) is Squared):
+            reason = f"loss={estimator.loss!r}; use loss='squared'"
+        elif type(as_update(estimator.update)) is not Orthogonal:
+            reason = f"update={estimator.update!r}; use update='orthogonal'"
+        elif estimator.exchange is True:
+            reason = "exchange=True; use exchange=False"
+        elif penalty is not None and (penalty.depends_on_order or penalty.changes_dictionary):
+            reason = f"penalty={estimator.penalty!r}; use penalty='ridge'"
+        elif is_word(estimator.kernel, "precomputed"):
+            reason = "kernel='precomputed'; give rows"
+        elif is_word(getattr(estimator, "multi_class", None), "ovr"):
+            reason = "multi_class='ovr'; use multi_class='shared'"
+        elif isinstance(getattr(estimator, "class_weight", None), str):
+            reason = "class_weight='balanced', which needs all rows at once; give a dict"
+    except ValueError:
+        return True  # which a fit refuses in its own words
+    if reason is not None:
+        raise AttributeError(f"partial_fit does not go with {reason}.")
+    return True
+
+
 class FollowsNumbers(BaseKernelPursuit):
     """A regressor that goes on with more rows."""
 
+    @available_if(can_follow)
     def partial_fit(self, X: Matrix, y: Any, sample_weight: Any = None, *, new_atoms: bool = True) -> Self:
         """Go on with more rows: the weights of the atoms are those of all rows so far, and new atoms may come.
 
@@ -92,13 +125,14 @@ class FollowsLabels(BaseKernelPursuit):
     class_weight: Any
     _class_weights: ClassWeights
 
+    @available_if(can_follow)
     def partial_fit(
         self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None, *, new_atoms: bool = True
     ) -> Self:
         """Go on with more rows: the weights of the atoms are those of all rows so far, and new atoms may come.
 
-        The first call fits the model to its rows, under the squared loss; later ones, and calls after a `fit` with
-        `loss="squared"`, add rows, as for `KernelPursuitRegressor.partial_fit`.
+        For `loss="squared"`. The first call fits the model to its rows; later ones, and calls after a `fit`, add rows,
+        as for `KernelPursuitRegressor.partial_fit`.
 
         Parameters
         ----------
@@ -117,8 +151,6 @@ class FollowsLabels(BaseKernelPursuit):
         -------
         self
         """
-        if isinstance(self.class_weight, str):
-            raise ValueError("class_weight='balanced' needs all rows at once; give partial_fit a dict, or None.")
         if not hasattr(self, "model_"):
             fitted = copy.copy(self)
             fitted._fit_labels(X, y, sample_weight, None, known=np.asarray(y if classes is None else classes))

@@ -99,8 +99,9 @@ def _factor_of_sample(stream: Stream, penalties: np.ndarray) -> np.ndarray | Non
     """R of some of the rows, as if they were all; None where no columns need it, or rows are few."""
     columns = stream.columns
     n_sample = ROWS_A_COLUMN * len(columns)
-    if stream.in_memory.n_rows < 2 * n_sample:
+    if stream.n_rows < 2 * n_sample:
         return None
+    n_sample = min(n_sample, stream.in_memory.n_rows)
     sample = stream.sample(n_sample)
     moments = Moments.of_block(columns.values(sample.X), sample.y.T, sample.weights)
     gram = moments.gram * (stream.n_rows / n_sample) + penalty_of(columns, penalties)

@@ -123,7 +123,7 @@ class RowSource(ABC):
         while batch := list(islice(blocks, BLOCKS_AT_A_TIME)):
             for found in in_parts(len(batch), len(batch), n_threads, _on_one_of(batch, work)):
                 total = total if found is None else found if total is None else total + found
-            done += size * len(batch)
+            done = max([done, *(int(block.numbers[-1]) + 1 for block in batch if len(block))])
             if told is not None and total is not None and told(done, total):
                 break
         if total is None:
