@@ -183,3 +183,8 @@ class TestState:
         X, y = table(rng, 30)
         with pytest.raises(ValueError, match="forgetting="):
             KernelPursuitRegressor(forgetting=forgetting).partial_fit(X, y)
+
+    def test_forgetting_that_was_changed_after_a_fit_is_checked_too(self, rng, fitted):
+        model, X, y = fitted
+        with pytest.raises(ValueError, match=r"forgetting=1\.5 is too large; give a number above 0 and at most 1"):
+            copy.copy(model).set_params(forgetting=1.5).partial_fit(X, y)

@@ -23,14 +23,11 @@ from kernelpursuit.estimators.columns import column_of_text, refuse_dates
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.losses import Loss
 from kernelpursuit.rows import block_size, slices
+from kernelpursuit.rows.survey import LARGEST
 from kernelpursuit.updates import Update
 
 #: How rows are validated, in `fit` and in `predict`.
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-
-
-# Sums over a hundred million rows of values this large are still in range.
-LARGEST = 1e300
 
 
 @contextmanager

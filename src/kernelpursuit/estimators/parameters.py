@@ -47,8 +47,7 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
         check_number("sample_rows", estimator.sample_rows, low=1, integer=True, others="'auto', or None for all")
     if not isinstance(estimator.checkpoint, (str, PathLike, type(None))):
         raise ValueError(f"checkpoint={estimator.checkpoint!r} is not usable; give the name of a file, or None.")
-    if not 0 < check_number("forgetting", estimator.forgetting, low=0, strict=True, others="and at most 1") <= 1:
-        raise ValueError(f"forgetting={estimator.forgetting!r} is too large; give a number above 0 and at most 1.")
+    check_forgetting(estimator.forgetting)
     resolve_budget(estimator.memory_budget)
     resolve_threads(estimator.n_jobs)
     check_verbose(estimator.verbose)
@@ -73,6 +72,14 @@ def check_parameters(estimator: Any, loss: Loss, classes: bool) -> None:
     check_loss(spec)
     require_known(spec.rule, update, fitted_loss)
     check_choices(spec)
+
+
+def check_forgetting(forgetting: object) -> float:
+    """How much a row counts beside the one after it: above 0, and at most 1."""
+    factor: float = check_number("forgetting", forgetting, low=0, strict=True, others="and at most 1")
+    if factor > 1:
+        raise ValueError(f"forgetting={forgetting!r} is too large; give a number above 0 and at most 1.")
+    return factor
 
 
 def _check_words(estimator: Any) -> None:

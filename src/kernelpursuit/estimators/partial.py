@@ -10,10 +10,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from kernelpursuit._types import Matrix
-from kernelpursuit._validate import check_flag, check_number
+from kernelpursuit._validate import check_flag
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, check_targets, one_sentence
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of
+from kernelpursuit.estimators.parameters import check_forgetting
 from kernelpursuit.estimators.spec import MOST_LEARNED, is_word
 from kernelpursuit.losses import Squared
 from kernelpursuit.model import FittedModel
@@ -29,6 +30,7 @@ def updated(
 ) -> LiveModel:
     """The live model of a fitted estimator after more rows, which were validated."""
     check_flag("new_atoms", new_atoms)
+    forgetting = check_forgetting(estimator.forgetting)
     model = estimator.model_
     assert isinstance(model, FittedModel), "one-against-the-rest has no partial_fit"
     live = estimator._live
@@ -40,7 +42,7 @@ def updated(
         return live
     most = MOST_LEARNED if is_word(estimator.max_atoms, "auto") else estimator.max_atoms
     return live.updated(
-        block, forgetting=estimator.forgetting, max_atoms=most, new_atoms=new_atoms, n_threads=estimator._n_threads
+        block, forgetting=forgetting, max_atoms=most, new_atoms=new_atoms, n_threads=estimator._n_threads
     )
 
 
@@ -106,7 +108,6 @@ class FollowsNumbers(BaseKernelPursuit):
         """
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight)
-        check_number("forgetting", self.forgetting, low=0, strict=True)
         with one_sentence("X", X):
             X = validate_data(self, X, reset=False, **ROWS)
         check_range(X)
@@ -157,7 +158,6 @@ class FollowsLabels(BaseKernelPursuit):
             return self._take_over(fitted)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError("classes are not those of the first call; leave classes out, or give the same.")
-        check_number("forgetting", self.forgetting, low=0, strict=True)
         with one_sentence("X", X):
             X = validate_data(self, X, reset=False, **ROWS)
         labels = check_labels(y, X.shape[0])

@@ -76,8 +76,7 @@ class LiveModel:
         moments, model = fit.moments, self.model
         loo = self.inflation * _gcv(solution, moments.total_weight, _unit(model))
         path = _path(model.path, solution, fit, loo)
-        units = 1.0 if model.units is None else model.units
-        largest = max(path.largest_target, float(np.abs(block.y / units).max(initial=0.0)))
+        largest = max(path.largest_target, float(np.abs(block.y / _unit(model)).max(initial=0.0)))
         path = replace(path, largest_target=largest, n_units=float(moments.total_weight))
         size = count_atoms(path.n_steps)
         reason = f"{size}: {self.n_seen} rows so far, the latest by partial_fit"

@@ -43,15 +43,11 @@ class Checkpoint:
         """What was found under a key, or None."""
         return self._found.get(key)
 
-    def put(self, key: str, value: Any, *, now: bool = False) -> None:
-        """Keep what was found, and write all of it if that is due, or at once."""
+    def put(self, key: str, value: Any) -> None:
+        """Keep what was found, and write all of it if that is due."""
         self._found[key] = value
-        if now or time.monotonic() - self._written >= self.every:
+        if time.monotonic() - self._written >= self.every:
             self.write()
-
-    def forget(self, key: str) -> None:
-        """What is no more of use."""
-        self._found.pop(key, None)
 
     def write(self) -> None:
         """Replace the file by one with what is known now; where that fails, the old one stays, and so does the fit."""

@@ -66,7 +66,7 @@ class LiveFit:
         Of `rows`, the sum of the weights and the number of rows are taken; they need not be looked at again.
         """
         live = cls(columns.orthonormal(fitted.R), fitted.R, rows, penalty=penalty, alpha=alpha)
-        gram = np.eye(len(fitted.R)) - live._penalty_of_directions()
+        gram = np.eye(len(fitted.R)) - live._penalty_of_directions(live._matrix())
         explained = 2 * np.square(fitted.b).sum(axis=0) - np.einsum("ij,ik,kj->j", fitted.b, gram, fitted.b)
         squares = fitted.target_residual[-1] + explained
         return replace(live, moments=replace(rows, gram=gram, products=fitted.b, target_squares=squares))
@@ -104,7 +104,7 @@ class LiveFit:
         L = replace(self, columns=columns)._matrix()
         between = inverse.T @ L[:old, old:]
         own = np.einsum("ij,ij->i", more, more) + np.diagonal(L)[old:]
-        U = self.moments.factor(self._penalty_of_directions())
+        U = self.moments.factor(self._penalty_of_directions(L[:old, :old]))
         assert U is not None, "the fit was solved before"
         P = solve_upper(U, solve_upper(U, before @ more.T + between, transposed=True))
         more = more - P.T @ before
@@ -125,8 +125,10 @@ class LiveFit:
 
     def solved(self) -> tuple[Solution, LiveFit]:
         """The models of every size, and this fit with directions that are nearly orthonormal again."""
-        total = self.moments.gram + self._penalty_of_directions()
-        U = self.moments.factor(total - self.moments.gram)
+        L = self._matrix()
+        penalty = self._penalty_of_directions(L)
+        total = self.moments.gram + penalty
+        U = self.moments.factor(penalty)
         if U is None:
             raise ValueError(
                 "atoms are dependent on each other over the rows that count; give a larger alpha, or a forgetting "
@@ -139,13 +141,13 @@ class LiveFit:
             gram = solve_upper(U, np.ascontiguousarray(half.T), transposed=True)
             moments = replace(self.moments, gram=0.5 * (gram + gram.T), products=b)
             live = replace(self, columns=replace(self.columns, inverse=None).orthonormal(R), R=R, moments=moments)
-        return self._criteria(R, b), live
+        return self._criteria(R, b, L), live
 
-    def _criteria(self, R: np.ndarray, b: np.ndarray) -> Solution:
+    def _criteria(self, R: np.ndarray, b: np.ndarray, L: np.ndarray) -> Solution:
         """What products alone say of every size: with P the penalty between directions, I - P are their products."""
         n_fixed, squares = self.columns.n_fixed, self.moments.target_squares
         inverse = solve_upper(R, np.eye(len(R)))
-        products = np.eye(len(R)) - inverse.T @ self._matrix() @ inverse
+        products = np.eye(len(R)) - inverse.T @ L @ inverse
         sizes = slice(max(n_fixed - 1, 0), None)
 
         def of_sizes(sums: np.ndarray) -> np.ndarray:
@@ -173,9 +175,9 @@ class LiveFit:
             L[n_fixed:, n_fixed:] = np.diag(found.diagonal()) if between is None else between
         return L
 
-    def _penalty_of_directions(self) -> np.ndarray:
+    def _penalty_of_directions(self, L: np.ndarray) -> np.ndarray:
         assert self.columns.inverse is not None
-        return self.columns.inverse.T @ self._matrix() @ self.columns.inverse
+        return self.columns.inverse.T @ L @ self.columns.inverse
 
 
 def _new_directions(products: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

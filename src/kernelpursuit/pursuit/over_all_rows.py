@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from kernelpursuit._native.threads import resolve_threads
+from kernelpursuit.pursuit.by_moments import MOMENTS_SHARE
 from kernelpursuit.pursuit.loop import Limit
 from kernelpursuit.pursuit.moments import ModelColumns
 from kernelpursuit.pursuit.path import PursuitPath
@@ -20,8 +21,6 @@ from kernelpursuit.pursuit.streamed import BARELY_NEW, ended, streamed_path
 from kernelpursuit.pursuit.triangular_factor import triangularise
 from kernelpursuit.pursuit.watch import Watch
 
-# Of the time that a path over all rows takes, what goes to the moments.
-MOMENTS_SHARE = 0.6
 # Passes after each of which atoms are left out that are dependent on the others.
 MAX_ROUNDS = 4
 # On a sample, the least part of an atom's squared length that is new, where the factor over all rows has failed; and by
