@@ -10,7 +10,7 @@ MOST_LINES, MOST_PARAMETERS, MOST_POSITIONAL = 400, 7, 4
 # The public interface has as many parameters as users have choices.
 PUBLIC = {
     "estimators/base.py:__init__",
-    "estimators/base.py:export",
+    "estimators/portable.py:export",
     "estimators/classifier.py:__init__",
     "pursuit/api.py:pursuit_path",
     "search/length_scales.py:__init__",

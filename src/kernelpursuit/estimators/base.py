@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,6 +21,7 @@ from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.blocks import BlockPredictions
 from kernelpursuit.estimators.checks import ROWS, comparable, one_sentence
 from kernelpursuit.estimators.fitting import FitState, TrainingData, fit_model
+from kernelpursuit.estimators.portable import Portable
 from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.exceptions import InterruptedFitWarning
 from kernelpursuit.model import FittedModel, OneVsRestModel
@@ -30,11 +31,8 @@ from kernelpursuit.pursuit.checkpoint import Checkpoint
 from kernelpursuit.pursuit.interrupt import on_interrupt
 from kernelpursuit.stopping import StoppingRule
 
-if TYPE_CHECKING:
-    from kernelpursuit.export import Exported
 
-
-class BaseKernelPursuit(BlockPredictions, ByName, BaseEstimator):
+class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
     """Greedy sparse kernel model; see the subclasses."""
 
     #: Attributes that a fit sets, all of them at its end.
@@ -311,68 +309,6 @@ class BaseKernelPursuit(BlockPredictions, ByName, BaseEstimator):
         """Forget what a warm start could go on from."""
         self._state = None if self._state is None else self._state.without_rows()
         return self
-
-    # -- Leaving the notebook --------------------------------------------------------------------------------------
-
-    def save(self, path: PathLike) -> None:
-        """Write the fitted model to a file, which `kernelpursuit.load` reads again.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, such as "model.kp". It is written as a whole or not at all.
-
-        Notes
-        -----
-        The file is in the safetensors format and holds numbers and text, no code (docs/saved-models.md). Functions and
-        classes of your own are not in it; a warning says under which names `load` wants them.
-        """
-        from kernelpursuit.saved import save
-
-        check_is_fitted(self)
-        save(self, path)
-
-    def export(
-        self,
-        path: PathLike,
-        *,
-        to: str | None = None,
-        dtype: str = "float64",
-        interval: float | None = None,
-        quantise: bool = False,
-        table: str = "rows",
-        key: str | None = None,
-        dialect: str = "duckdb",
-    ) -> Exported:
-        """Write the fitted model in another language; its path stays behind.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; its ending says what it is in: .onnx, .h (C99), .mjs or .js (JavaScript), .py (Python with NumPy
-            alone) or .sql. It is written as a whole or not at all.
-        to : {"onnx", "c", "javascript", "python", "sql"}, optional
-            What it is in, for other endings.
-        dtype : {"float64", "float32"}, default="float64"
-            Of ONNX, the type of rows and predictions; of C, that of all arithmetic.
-        interval : float, optional
-            Of ONNX and Python: the fraction of targets that intervals should hold, to have these as well.
-        quantise : bool, default=False
-            Of C: centres as 16-bit integers. What that costs is said of the file.
-        table, key, dialect : str
-            Of SQL: the table that the rows are in, a column that goes along with the predictions, and "duckdb" or
-            "sqlite".
-
-        Returns
-        -------
-        Exported
-            What was written: bytes, multiply-adds, and about the time of a prediction.
-        """
-        from kernelpursuit.export import export
-
-        check_is_fitted(self)
-        options = {"dtype": dtype, "interval": interval, "quantise": quantise}
-        return export(self, path, to, {**options, "table": table, "key": key, "dialect": dialect})
 
     # -- Rows to predict -------------------------------------------------------------------------------------------
 

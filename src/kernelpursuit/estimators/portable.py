@@ -1,0 +1,81 @@
+"""What takes a fitted model out of the notebook: files and other languages.
+
+What a method calls is imported when it is called: the rooms that write are above this one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from sklearn.utils.validation import check_is_fitted
+
+from kernelpursuit._files import PathLike
+
+if TYPE_CHECKING:
+    from kernelpursuit.estimators.base import BaseKernelPursuit
+    from kernelpursuit.export import Exported
+
+
+class Portable:
+    """Methods of a fitted estimator that write it somewhere."""
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to a file, which `kernelpursuit.load` reads again.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, such as "model.kp". It is written as a whole or not at all.
+
+        Notes
+        -----
+        The file is in the safetensors format and holds numbers and text, no code (docs/saved-models.md). Functions and
+        classes of your own are not in it; a warning says under which names `load` wants them.
+        """
+        from kernelpursuit.saved import save
+
+        check_is_fitted(self)
+        save(cast("BaseKernelPursuit", self), path)
+
+    def export(
+        self,
+        path: PathLike,
+        *,
+        to: str | None = None,
+        dtype: str = "float64",
+        interval: float | None = None,
+        quantise: bool = False,
+        table: str = "rows",
+        key: str | None = None,
+        dialect: str = "duckdb",
+    ) -> Exported:
+        """Write the fitted model in another language; its path stays behind.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its ending says what it is in: .onnx, .h (C99), .mjs or .js (JavaScript), .py (Python with NumPy
+            alone) or .sql. It is written as a whole or not at all.
+        to : {"onnx", "c", "javascript", "python", "sql"}, optional
+            What it is in, for other endings.
+        dtype : {"float64", "float32"}, default="float64"
+            Of ONNX, the type of rows and predictions; of C, that of all arithmetic.
+        interval : float, optional
+            Of ONNX and Python: the fraction of targets that intervals should hold, to have these as well.
+        quantise : bool, default=False
+            Of C: centres as 16-bit integers. What that costs is said of the file.
+        table, key, dialect : str
+            Of SQL: the table that the rows are in, a column that goes along with the predictions, and "duckdb" or
+            "sqlite".
+
+        Returns
+        -------
+        Exported
+            What was written: bytes, multiply-adds, and about the time of a prediction.
+        """
+        from kernelpursuit.export import export
+
+        check_is_fitted(self)
+        options: dict[str, object] = {"dtype": dtype, "interval": interval, "quantise": quantise}
+        options.update(table=table, key=key, dialect=dialect)
+        return export(cast("BaseKernelPursuit", self), path, to, options)
