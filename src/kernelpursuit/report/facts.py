@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # Characters of a name that a user has given, and of a setting that is shown.
 MOST_NAME, MOST_SETTING = 40, 160
+# Numbers with more digits than anybody reads.
+LONG_NUMBER = re.compile(r"\d+\.\d{6,}(e[+-]?\d+)?")
 # Features whose scales are listed.
 MOST_SCALES = 60
 
@@ -99,7 +102,7 @@ def _settings(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.size > 8:
         return f"array of shape {value.shape}"
     with np.printoptions(precision=3, threshold=8):
-        return repr(value)
+        return LONG_NUMBER.sub(lambda found: f"{float(found.group()):.6g}", repr(value))
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -1,12 +1,13 @@
 // The state of the page, and what changes it: the slider, the steps beside it, rules, keys, plots.
-const page = { state: states.kept, output: 0 };
+const page = { state: states.kept, output: 0, isPrinting: false };
 const slider = byId("size"), status = byId("status");
 let isDrawing = false, told = 0;
 
-function nearestState(steps) {
+/** Where the number nearest to a value is. */
+function nearest(numbers, value) {
   let best = 0;
-  sliderSteps.forEach((k, i) => {
-    if (Math.abs(k - steps) < Math.abs(sliderSteps[best] - steps)) best = i;
+  numbers.forEach((one, i) => {
+    if (Math.abs(one - value) < Math.abs(numbers[best] - value)) best = i;
   });
   return best;
 }
@@ -31,7 +32,7 @@ function update() {
   const { state } = page, n = states.atoms[state];
   byId("atoms-now").textContent = n.toLocaleString("en");
   byId("atoms-word").textContent = n === 1 ? "atom" : "atoms";
-  if (isSlid(state)) slider.value = state;
+  slider.value = isSlid(state) ? state : nearest(states.atoms.slice(0, states.n_slider), n);
   slider.setAttribute("aria-valuetext", isSlid(state) ? sizeOf(state) : `${sizeOf(state)}, a size for each class`);
   byId("fewer").disabled = isSlid(state) && state === 0;
   byId("more").disabled = isSlid(state) && state === states.n_slider - 1;
@@ -78,5 +79,10 @@ new ResizeObserver(() => {
   width = document.body.clientWidth;
   show(page.state);
 }).observe(document.body);
-addEventListener("beforeprint", update);
+for (const [event, isPrinting] of [["beforeprint", true], ["afterprint", false]]) {
+  addEventListener(event, () => {
+    page.isPrinting = isPrinting;
+    update();
+  });
+}
 update();

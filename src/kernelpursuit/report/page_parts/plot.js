@@ -104,15 +104,21 @@ const layers = {
     }),
 };
 
+/** The width to draw at; on paper, which is as wide as it is, layout knows it too late. */
+function widthOf(box) {
+  if (!page.isPrinting) return Math.max(box.clientWidth || 640, 220);
+  return box.closest(".thirds") ? 225 : box.closest(".halves") ? 330 : 670;
+}
+
 /** Draw a plot into a box; `plot.pick` is called with the x where it is pressed or dragged, `plot.tip` with a place. */
 function draw(box, plot) {
-  const width = Math.max(box.clientWidth || 640, 220), height = plot.height(width);
+  const width = widthOf(box), height = plot.height(width);
   const y = { n: Math.max(3, height / 55), ...plot.y }, right = 12, top = plot.top ?? 12;
   const bottom = plot.x.label ? 42 : 24, tall = height - top - bottom;
   const upward = scaleOf(y, tall);
   const words = upward.ticks.map((tick) => plot.y.words?.(tick) ?? number(tick, 3));
   const left = 12 + (plot.y.label ? 18 : 0) + 6.4 * Math.max(2, ...words.map((word) => word.length));
-  const wide = width - left - right, x = { n: Math.max(2, wide / 80), ...plot.x };
+  const wide = width - left - right, x = { n: Math.max(3, wide / 75), ...plot.x };
   const across = scaleOf(x, wide), to = { x: across.to, y: (value) => tall - upward.to(value) };
   const inner = shape("g", { transform: `translate(${left.toFixed(1)} ${top})` });
   upward.ticks.forEach((tick, i) => {

@@ -42,7 +42,7 @@ function cell(value, tag = "td") {
 
 /** The numbers of a plot, folded; they are written when they are looked at. */
 function numbersBeside(figure, caption, heads, rows) {
-  const fold = element("details", { class: "numbers" }, element("summary", {}, "Numbers"));
+  const fold = element("details", { class: "numbers" }, element("summary", {}, "Numbers", element("span", { class: "hidden" }, ` of: ${caption}`)));
   const place = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption });
   fold.append(place);
   figure.append(fold);

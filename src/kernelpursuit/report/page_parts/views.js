@@ -52,11 +52,11 @@ plotView("path", (state) => {
   return {
     plot: {
       title: `${group.title} along the path`,
-      height: (width) => Math.min(340, 120 + 0.32 * width),
+      height: (width) => (page.isPrinting ? 240 : Math.min(340, 120 + 0.32 * width)),
       x: { label: states.sizes.length === 1 ? "" : "steps", low: 0, high: sliderSteps.at(-1), tight: true, whole: true },
       y: { low, high, log: group.log && low > 0 },
       layers: [...made, ...marks],
-      pick: (x) => show(nearestState(x)),
+      pick: (x) => show(nearest(sliderSteps, x)),
       tips: drawn.flatMap((values, i) =>
         values.flatMap((value, k) =>
           value === null ? [] : [{ x: sliderSteps[k], y: value, text: `${sizeOf(k)}: ${number(value)}` }],
