@@ -23,7 +23,8 @@ MOST_SCALES = 60
 
 def clipped(words: object, most: int = MOST_NAME) -> str:
     """One line of at most so many characters."""
-    line = " ".join(str(words).split())
+    # Half a surrogate, which no file can hold, becomes a question mark.
+    line = " ".join(str(words).split()).encode("utf-8", "replace").decode("utf-8")
     return line if len(line) <= most else line[: most - 1] + "…"
 
 

@@ -35,13 +35,14 @@ function logTicks(low, high, n) {
 function scaleOf(axis, length) {
   let { low, high } = axis;
   if (axis.log) {
-    if (!(high > low)) [low, high] = [low / 2, high * 2];
+    if (!(high > (1 + 1e-9) * low)) [low, high] = [low / 2, high * 2];
     const room = axis.tight ? 0 : 0.03 * Math.log(high / low);
     const start = Math.log(low) - room, span = Math.log(high) + room - start;
     const to = (value) => (length * (Math.log(Math.max(value, 0.5 * low)) - start)) / span;
     return { to, from: (place) => Math.exp(start + (span * place) / length), ticks: logTicks(low, high, axis.n) };
   }
-  if (!(high > low)) [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
+  // Numbers that differ by rounding alone are one number.
+  if (!(high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high)))) [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
   const room = axis.tight ? 0 : 0.04 * (high - low);
   [low, high] = [low - room, high + room];
   const to = (value) => (length * (value - low)) / (high - low);

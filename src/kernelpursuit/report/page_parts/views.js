@@ -10,12 +10,13 @@ function plotView(id, plan) {
   if (!figure) return;
   const box = figure.querySelector(".plot");
   const say = figure.querySelector(".say");
+  const caption = figure.querySelector(".name")?.textContent ?? "criteria of the path";
   let write = null;
   const update = (state) => {
     const found = plan(state);
     draw(box, found.plot);
     if (say && found.say !== undefined) say.textContent = found.say;
-    if (found.table && !write) write = numbersBeside(figure, found.plot.title, found.table.heads, () => figure.rows());
+    if (found.table && !write) write = numbersBeside(figure, caption, found.table.heads, () => figure.rows());
     if (found.table) figure.rows = found.table.rows;
     write?.();
   };
