@@ -54,6 +54,8 @@ def criteria_of(models: Sequence[FittedModel | OneVsRestModel]) -> list[Group]:
         Group("loss", loss_title(first), True, _series(sized, LOSSES)),
         Group("wrong", "Rows in a wrong class", False, _series(sized, WRONG)),
     ]
+    if first.measure.classes:
+        groups.reverse()
     groups += [Group(name, title, is_log, _series(sized, ((name, title),))) for name, title, is_log in ALONE]
     return [group for group in groups if group.series]
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 PARTS = Path(__file__).parent / "page_parts"
 # In this order: each uses what those before it define.
-SCRIPTS = ("read.js", "plot.js", "table.js", "views.js", "main.js")
+SCRIPTS = tuple(
+    f"{name}.js"
+    for name in ("read", "plot", "table", "views", "path", "numbers", "classes", "features", "lines", "main")
+)
 # Characters of a title.
 MOST_TITLE = 200
 
@@ -58,6 +61,8 @@ def _filled(estimator: BaseKernelPursuit, content: Plain, title: str | None) -> 
         "facts": facts_of(estimator),
         "settings": settings_of(estimator),
         "shown": _shown(optional["rows"]),
+        "idle": [name for name, value in zip(scales["names"], scales["values"]) if not value] if scales else [],
+        "banded": any(one["error"] for group in content["criteria"] for one in group["series"]),
         "largest_scale": max([*(scales["values"] if scales else ()), 1e-300]),
         "n_features": estimator.n_features_in_,
         "style": Markup(style),

@@ -42,7 +42,8 @@ function scaleOf(axis, length) {
     return { to, from: (place) => Math.exp(start + (span * place) / length), ticks: logTicks(low, high, axis.n) };
   }
   // Numbers that differ by rounding alone are one number.
-  if (!(high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high)))) [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (!(high - low > 1e-9 * size)) [low, high] = [low - 0.5 * (size || 1), high + 0.5 * (size || 1)];
   const room = axis.tight ? 0 : 0.04 * (high - low);
   [low, high] = [low - room, high + room];
   const to = (value) => (length * (value - low)) / (high - low);
