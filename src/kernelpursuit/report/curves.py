@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.model import FittedModel, OneVsRestModel
-from kernelpursuit.model.dependence import grid_over, partial_dependence
+from kernelpursuit.model.dependence import partial_dependence
 from kernelpursuit.model.sizes import kept_size
 from kernelpursuit.report.rows import SEED, GivenRows
 from kernelpursuit.report.states import Size
@@ -80,12 +80,11 @@ def curves_of(
         return f"A row has {X.shape[1]:,} features, too many to vary one by one."
     background = dense(X[sample_numbers(X.shape[0], BACKGROUND_ROWS, SEED)], np.float64)
     low, high, is_box = extent_of(model, dense_range(X))
-    grids = {j: grid_over([low[j], high[j]], 2) for j in _ranked_first(model, low, high)}
     few = background[sample_numbers(len(background), RANKING_ROWS, SEED)]
     kept = [kept_size(model)]
     moves = {}
-    for j, ends in grids.items():
-        points = np.linspace(ends[0], ends[-1], RANKING_POINTS)
+    for j in _ranked_first(model, low, high):
+        points = np.linspace(low[j], high[j], RANKING_POINTS)
         found = partial_dependence(model, few, [j], points, sizes=kept, n_threads=n_threads)[0]
         moves[j] = float((found.std(axis=0) / _spread(model)).max())
     leading = sorted(moves, key=lambda j: (-moves[j], j))[: plan.n_features]
@@ -100,7 +99,7 @@ def curves_of(
     several = f"{n:,} of {X.shape[0]:,} of " if n < X.shape[0] else ""
     return Curves(
         tuple(curves),
-        n_ranked=len(grids),
+        n_ranked=len(moves),
         background=f"{several}{whose}",
         extent="the range of the training rows" if is_box else "the range of the rows they are averaged over",
     )
@@ -111,9 +110,8 @@ def model_rows(model: FittedModel | OneVsRestModel) -> Matrix | None:
     found = [one.atoms.centers for one in model.models if one.atoms.centers is not None]
     if not found:
         return None
-    centers = (
-        np.vstack([dense(one, np.float64) for one in found]) if not sp.issparse(found[0]) else sp.vstack(found, "csr")
-    )
+    is_sparse = sp.issparse(found[0])
+    centers = sp.vstack(found, "csr") if is_sparse else np.vstack([dense(one, np.float64) for one in found])
     is_whole = np.isfinite(dense(centers.sum(axis=1))).ravel()
     return centers[np.flatnonzero(is_whole)]
 

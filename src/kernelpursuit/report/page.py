@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelpursuit._files import PathLike, as_path, write_whole
+from kernelpursuit._native.threads import one_blas_thread
 from kernelpursuit._types import Matrix
 from kernelpursuit.report.content import Plain, content_of
 from kernelpursuit.report.facts import clipped, facts_of, lead, settings_of
@@ -36,7 +37,10 @@ def write_report(estimator: BaseKernelPursuit, path: PathLike, X: Matrix, y: Any
     goal = as_path(path)
     if not (title is None or isinstance(title, str)):
         raise ValueError(f"title={title!r} is not usable; give a str, or None.")
-    content = content_of(estimator, given_rows(estimator, X, y))
+    rows = given_rows(estimator, X, y)
+    # Sizes take hundreds of small products, for which threads cost more than they do.
+    with one_blas_thread():
+        content = content_of(estimator, rows)
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(_part("page.html"))
     write_whole(goal, template.render(_filled(estimator, content, title)).encode())
 

@@ -50,7 +50,8 @@ function update() {
   const kept = state === states.kept ? "The model as it was kept. " : "";
   const reasons = new Map();
   for (const rule of chosen) reasons.set(rule.reason, [...(reasons.get(rule.reason) ?? []), rule.name]);
-  const said = Array.from(reasons, ([reason, names]) => `${names.join(", ")}: ${reason}.`);
+  // Where a path was too short, most rules end with it: two have their words here, and all as a title of their button.
+  const said = Array.from(reasons, ([reason, names]) => `${names.join(", ")}: ${reason}.`).slice(0, 2);
   byId("why").textContent = kept + each + said.join(" ");
   for (const view of views) view(state);
   clearTimeout(told);

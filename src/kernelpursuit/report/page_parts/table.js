@@ -22,7 +22,7 @@ function sortRows(table, column, descending) {
 function sortableTable(caption, heads, rows) {
   const head = element("tr"), body = element("tbody"), table = element("table", { class: "sortable" });
   heads.forEach((words, column) => {
-    const button = element("button", { type: "button" }, words);
+    const button = element("button", { type: "button", title: words }, words);
     button.addEventListener("click", () => {
       const descends = head.cells[column].getAttribute("aria-sort") === "ascending";
       sortRows(table, column, descends);
