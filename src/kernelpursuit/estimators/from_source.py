@@ -32,7 +32,7 @@ def numbers_from(estimator: BaseKernelPursuit, source: RowSource, loss: Loss, wa
         loss,
         counts=rows.counts,
         names=getattr(estimator, "feature_names_in_", None),
-        numbers=None if len(rows) == whole.n_rows else rows.numbers,
+        numbers=None if len(rows) == whole.source.n_rows else rows.numbers,
         whole=replace(whole, source=whole.source.map(as_numbers)),
         seed=seed,
     )
@@ -104,7 +104,7 @@ def labels_from(estimator: Any, source: RowSource, watch: Watch) -> tuple[Traini
         classes=classes,
         counts=rows.counts,
         names=getattr(estimator, "feature_names_in_", None),
-        numbers=None if len(rows) == whole.n_rows else rows.numbers,
+        numbers=None if len(rows) == whole.source.n_rows else rows.numbers,
         whole=replace(whole, source=whole.source.map(coded), mean_weight=_mean(sums, by_class, whole.n_rows)),
         seed=seed,
     )
