@@ -15,6 +15,7 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.callbacks import Callback
 from kernelpursuit.exceptions import InterruptedFitWarning
 from kernelpursuit.pursuit.checkpoint import MAGIC, Checkpoint
+from kernelpursuit.rows import ArraySource
 
 KILLED = """
 import os, signal, sys
@@ -152,6 +153,30 @@ class TestCtrlC:
         assert "Ctrl-C cut short" in model.stop_reason_
         assert np.isfinite(model.predict(X)).all()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    @pytest.mark.parametrize("n_blocks", [5, 25])
+    def test_in_a_pass_leaves_sums_that_go_together(self, rng, n_blocks):
+        X = rng.normal(size=(20_000, 2))
+        y = X[:, 0] + 0.5 * rng.normal(size=len(X))
+        begun = []
+
+        class Interrupted(ArraySource):
+            """Ctrl-C in a block after the first pass, in small blocks."""
+
+            def blocks(self, size, start=0):
+                for block in super().blocks(min(size, 1000), start):
+                    begun.append(block.start)
+                    if len(begun) == 20 + n_blocks:
+                        os.kill(os.getpid(), signal.SIGINT)
+                    yield block
+
+        model = KernelPursuitRegressor(gamma=0.3, max_atoms=10, sample_rows=1000, random_state=0, n_jobs=1)
+        with pytest.warns(InterruptedFitWarning):
+            model.fit(Interrupted(X, y))
+        assert 20 + n_blocks <= len(begun) < 60, "a pass was cut short"
+        assert model.path_.n_units == pytest.approx(model.path_.total_weight)
+        _, std = model.predict(X[:100], return_std=True)
+        np.testing.assert_allclose(std, 0.5, rtol=0.03)
 
     def test_twice_leaves_the_estimator_as_it_was(self, rng):
         X = rng.normal(size=(300, 2))
