@@ -154,7 +154,7 @@ class TestCtrlC:
         assert np.isfinite(model.predict(X)).all()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
-    @pytest.mark.parametrize("n_blocks", [5, 25])
+    @pytest.mark.parametrize("n_blocks", [12, 25])
     def test_in_a_pass_leaves_sums_that_go_together(self, rng, n_blocks):
         X = rng.normal(size=(20_000, 2))
         y = X[:, 0] + 0.5 * rng.normal(size=len(X))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +45,7 @@ class Columns:
         y: str | Sequence[str] | None = None,
         weight: str | None = None,
         features: Sequence[str] | None = None,
+        index: Collection[str] = (),
     ) -> Columns:
         """Check names against those of a table; features are all columns that are nothing else, if not given."""
         twice = [name for name, n in Counter(names).items() if n > 1]
@@ -53,8 +54,13 @@ class Columns:
         targets = () if y is None else (y,) if isinstance(y, str) else tuple(y)
         features = [features] if isinstance(features, str) else features
         others = {*targets, weight}
-        chosen = cls(tuple(name for name in names if name not in others) if features is None else tuple(features))
-        chosen = replace(chosen, targets=targets, weight=weight)
+        if features is None:
+            features = [name for name in names if name not in others and name not in index]
+            if "" in features:
+                raise ValueError(
+                    f"{place} has a column without a name, as pandas writes its index; write it with index=False, {LEAVE_OUT}."
+                )
+        chosen = cls(tuple(features), targets, weight)
         for name in chosen.all:
             if name not in names:
                 raise ValueError(f"{place} has no column {name!r}; {_instead(name, names)}")

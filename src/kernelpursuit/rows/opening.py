@@ -148,7 +148,8 @@ def _one_a_row(name: str, given: Rows) -> RowSource | None:
         raise ValueError(f"{name} is a sparse matrix; give a dense array.")
     parts = _parts(given) if is_source(given) else None
     if parts is not None:
-        return TableSource(parts, y=parts[0].schema.names, features=[])
+        names = [column for column in parts[0].schema.names if column not in parts[0].index]
+        return TableSource(parts, y=names, features=[])
     if isinstance(given, (str, Path)):
         return SlicedSource(open_stored(Path(given)), str(given), as_targets=True)
     return SlicedSource(given if is_stored(given) else np.asarray(given), name, as_targets=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,12 +40,14 @@ class Part(ABC):
     n_rows     number of its rows, None where only reading them tells
     schema     names and types of its columns
     constants  columns that its rows do not hold, with one value for all of them: keys of a partition
+    index      columns that are the index of a data frame, and no features unless they are named
     """
 
     place: str
     n_rows: int | None = None
     schema: pa.Schema
     constants: Mapping[str, Any]
+    index: frozenset[str] = frozenset()
 
     @abstractmethod
     def _batches(self, columns: list[str], size: int, start: int) -> Iterable[pa.RecordBatch]:
@@ -134,6 +137,13 @@ class FilePart(Part):
         for name, value in self.constants.items():
             schema = schema.append(pa.field(name, pa.scalar(value).type))
         return schema
+
+
+def index_of(schema: pa.Schema) -> frozenset[str]:
+    """Columns in which pandas has kept its index, by what it says in the schema or else by how it names them."""
+    said = (schema.pandas_metadata or {}).get("index_columns", [])
+    named = [name for name in schema.names if re.fullmatch(r"__index_level_\d+__", name)]
+    return frozenset([*named, *(name for name in said if isinstance(name, str))])
 
 
 def after(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:

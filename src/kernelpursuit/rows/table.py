@@ -38,7 +38,9 @@ class TableSource(RowSource):
         # A part without columns, as an empty file, has no rows to say anything about.
         self._parts = [part for part in parts if part.schema.names or part.n_rows != 0] or list(parts[:1])
         first = self._parts[0]
-        self._columns = Columns.chosen(first.place, first.schema.names, y=y, weight=sample_weight, features=features)
+        self._columns = Columns.chosen(
+            first.place, first.schema.names, y=y, weight=sample_weight, features=features, index=first.index
+        )
         self._check_types()
         counts = [part.n_rows for part in self._parts]
         self.n_rows = None if None in counts else sum(n for n in counts if n is not None)
