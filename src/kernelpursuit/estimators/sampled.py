@@ -53,6 +53,7 @@ class Whole:
     numbers      of the rows of the sample among them, ascending
     extremes     of the targets, where these are numbers; else None
     mean_weight  of the rows that have one above zero
+    total        the sum of the sizes of all targets, where these are numbers
     """
 
     source: RowSource
@@ -60,6 +61,7 @@ class Whole:
     numbers: np.ndarray
     extremes: Extremes | None
     mean_weight: float = 1.0
+    total: float = 0.0
 
 
 def most_rows(memory_budget: int | None, values_a_row: int) -> int:
@@ -98,6 +100,7 @@ def surveyed(
         rows.numbers,
         extremes=found.extremes,
         mean_weight=found.mean_weight,
+        total=found.tally.total,
     )
     return rows, whole, found.labels
 

@@ -7,6 +7,7 @@ import io
 import pickle
 import time
 import warnings
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,14 @@ from kernelpursuit._files import PathLike, write_whole
 MAGIC = b"kernelpursuit checkpoint 1\n"
 # Seconds between two writes.
 EVERY = 30.0
-# Modules whose classes a checkpoint may hold; whatever else a file names is not loaded.
-KNOWN_MODULES = ("kernelpursuit.", "numpy")
-BUILTINS = {"set", "frozenset", "slice", "complex", "bytearray"}
+# What a checkpoint may name beside our own classes of plain data: what NumPy makes arrays and numbers with, by the names
+# of its versions, and containers.
+NAMES = {
+    "builtins": {"set", "frozenset", "slice", "complex", "bytearray"},
+    "numpy": {"dtype", "ndarray"},
+    **dict.fromkeys(("numpy._core.multiarray", "numpy.core.multiarray"), {"_reconstruct", "scalar"}),
+    **dict.fromkeys(("numpy._core.numeric", "numpy.core.numeric"), {"_frombuffer"}),
+}
 
 
 class Checkpoint:
@@ -91,12 +97,16 @@ class Checkpoint:
 
 
 class _KnownClasses(pickle.Unpickler):
-    """Loads arrays and our own classes, and nothing else."""
+    """Loads arrays and our own classes of plain data, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """The class, where it is one of those."""
-        if module.startswith(KNOWN_MODULES) or (module == "builtins" and name in BUILTINS):
+        """The class, where it is one of those; a name with a dot may lead anywhere."""
+        if name in NAMES.get(module, ()):
             return super().find_class(module, name)
+        if module.startswith("kernelpursuit.") and "." not in name:
+            found = super().find_class(module, name)
+            if isinstance(found, type) and is_dataclass(found) and found.__module__ == module:
+                return found
         raise pickle.UnpicklingError(f"a checkpoint has no {module}.{name}")
 
 
