@@ -121,6 +121,16 @@ class TestClasses:
         assert model.score(X, labels) > 0.9
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
+    def test_weights_of_classes_that_are_still_to_come(self, rng):
+        X, y = table(rng, 600)
+        labels = np.digitize(y, [0.0, 1.5])
+        few = np.flatnonzero(labels < 2)[:200]
+        rest = np.setdiff1d(np.arange(600), few)
+        weight = {0: 1.0, 1: 2.0, 2: 5.0}
+        model = KernelPursuitClassifier(gamma=0.3, max_atoms=20, loss="squared", class_weight=weight, random_state=0)
+        model.partial_fit(X[few], labels[few], classes=[0, 1, 2]).partial_fit(X[rest], labels[rest], new_atoms=False)
+        assert model.path_.total_weight == pytest.approx(sum(weight[label] for label in labels.tolist()))
+
     def test_refusals(self, rng):
         X, y = table(rng, 100)
         labels = (y > 0).astype(int)

@@ -176,6 +176,31 @@ class TestRefusals:
         assert model.n_features_in_ == 3
         np.testing.assert_array_equal(model.predict(X), before)
 
+    def test_labels_that_are_none(self, rng):
+        X = rng.normal(size=(60, 2))
+        model = KernelPursuitClassifier(gamma=0.5)
+        for y, words in (
+            (np.array([1, "a"] * 30, dtype=object), "y holds labels of several types, which cannot be sorted"),
+            (X[:, 0], r"y holds -?\d\S*, which is no label; use KernelPursuitRegressor for numbers"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                model.fit(ArraySource(X, y))
+        with pytest.raises(ValueError, match="class_weight is 0 for 2; leave rows of that class out of the source"):
+            model.set_params(class_weight={0: 1, 1: 1, 2: 0}).fit(ArraySource(X, np.arange(60) % 3))
+
+    @pytest.mark.parametrize("kind", [KernelPursuitRegressor, KernelPursuitClassifier])
+    def test_no_targets(self, rng, kind):
+        with pytest.raises(ValueError, match=f"{kind.__name__} requires y to be passed; give the name of a column"):
+            kind().fit(lambda: iter([rng.normal(size=(20, 2))]))
+
+    def test_targets_as_a_column_and_very_large_ones(self, rng, tmp_path):
+        X, y = table(rng, 60)
+        np.save(tmp_path / "X.npy", X)
+        model = KernelPursuitRegressor(gamma=0.5).fit(tmp_path / "X.npy", y[:, None])
+        assert model.predict(X).shape == (60, 1)
+        with pytest.raises(ValueError, match="y is of the size .*; multiply y by a constant first"):
+            model.fit(ArraySource(X, 1e307 * y))
+
     def test_one_class(self, rng):
         X, _ = table(rng, 50)
         with pytest.raises(ValueError, match="y holds one class only, 'a'"):

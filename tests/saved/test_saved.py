@@ -211,6 +211,13 @@ def test_two_functions_of_one_name(tmp_path):
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
 
 
+def test_a_path_among_the_parameters_is_words(tmp_path):
+    X = np.arange(20.0)[:, None]
+    model = KernelPursuitRegressor(gamma=0.5, checkpoint=tmp_path / "fit").fit(X, np.sin(X[:, 0]))
+    model.save(tmp_path / "model.kp")
+    assert kernelpursuit.load(tmp_path / "model.kp").checkpoint == str(tmp_path / "fit")
+
+
 def test_an_estimator_of_the_user_is_refused():
     class Mine(KernelPursuitRegressor):
         pass

@@ -91,7 +91,9 @@ class ClassWeights:
             by_class = _given_weights(class_weight, known)[which]
         full = np.zeros(len(labels))
         full[is_seen] = by_class
-        by_label = dict(zip(labels[is_seen].tolist(), by_class.tolist()))
+        # A dict may also have weights of classes that are still to come (`partial_fit`).
+        given = {} if isinstance(class_weight, str) else {label: float(class_weight[label]) for label in class_weight}
+        by_label = given | dict(zip(labels[is_seen].tolist(), by_class.tolist()))
         return cls(check_weights(full * counts, len(labels), "class_weight"), counts, by_label)
 
     def for_rows(self, labels: np.ndarray, weights: Any, name: str) -> Any:
@@ -99,7 +101,7 @@ class ClassWeights:
         if self.by_label is None:
             return weights
         given = np.ones(len(labels)) if weights is None else check_weights(weights, len(labels), name)
-        return given * np.array([self.by_label[label] for label in labels.tolist()])
+        return given * np.array([self.by_label.get(label, 1.0) for label in labels.tolist()])
 
     def without_rows(self) -> ClassWeights:
         """The weights of the classes alone."""

@@ -246,7 +246,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         check_parameters(self, loss, classes=False)
         if is_source(X):
             source = open_rows(X, y, sample_weight)
-            self._y_ndim = 1 if source.n_targets == 1 else 2
+            self._y_ndim = 2 if source.n_targets > 1 or getattr(y, "ndim", 1) == 2 else 1
             with self._watching(callback) as watch:
                 data = numbers_from(self, source, loss, watch)
                 self._fit(replace(data, held_out=self._validation_rows(chosen_rule(self.stop))), watch)

@@ -89,7 +89,7 @@ class Checkpoint:
             raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of a fit; name another file.")
         try:
             found = _KnownClasses(io.BytesIO(content[len(MAGIC) :])).load()
-        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
+        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError):
             raise ValueError(
                 f"checkpoint={str(self.path)!r} is damaged, or of another version; remove it to start anew."
             ) from None

@@ -71,8 +71,10 @@ class Tally:
     @classmethod
     def of_block(cls, block: RowBlock) -> Tally:
         """Those of some rows; labels that are no numbers are not added up."""
-        is_number = block.y.dtype.kind in "fiub"
-        return cls(len(block), float(np.abs(block.y).sum(dtype=np.float64)) if is_number else 0.0)
+        if block.y.dtype.kind not in "fiub":
+            return cls(len(block), 0.0)
+        with np.errstate(over="ignore"):
+            return cls(len(block), float(np.abs(block.y, dtype=np.float64).sum()))
 
     def __add__(self, other: Tally) -> Tally:
         """Those of both."""
