@@ -198,7 +198,7 @@ class TestRefusals:
         np.save(tmp_path / "X.npy", X)
         model = KernelPursuitRegressor(gamma=0.5).fit(tmp_path / "X.npy", y[:, None])
         assert model.predict(X).shape == (60, 1)
-        with pytest.raises(ValueError, match="y is of the size .*; multiply y by a constant first"):
+        with pytest.raises(ValueError, match=r"y is of the size .*; multiply y by a constant first"):
             model.fit(ArraySource(X, 1e307 * y))
 
     def test_one_class(self, rng):

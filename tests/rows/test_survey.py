@@ -72,7 +72,6 @@ class TestSample:
             assert sum(map(len, total.parts)) <= 100
         assert len(total.rows) == 50
 
-
     @pytest.mark.parametrize("sizes", [[10_000], [400] * 25])
     def test_has_no_row_of_weight_zero_and_as_many_others_as_are_wanted(self, rng, sizes):
         X, y, w = rng.normal(size=(10_000, 2)), rng.normal(size=10_000), np.zeros(10_000)

@@ -17,13 +17,13 @@ from kernelpursuit._files import PathLike, write_whole
 MAGIC = b"kernelpursuit checkpoint 1\n"
 # Seconds between two writes.
 EVERY = 30.0
-# What a checkpoint may name beside our own classes of plain data: what NumPy makes arrays and numbers with, by the names
-# of its versions, and containers.
+# What a checkpoint may name beside our own classes of plain data: containers, and what NumPy makes arrays and numbers
+# with, in the modules of its versions.
 NAMES = {
     "builtins": {"set", "frozenset", "slice", "complex", "bytearray"},
     "numpy": {"dtype", "ndarray"},
-    **dict.fromkeys(("numpy._core.multiarray", "numpy.core.multiarray"), {"_reconstruct", "scalar"}),
-    **dict.fromkeys(("numpy._core.numeric", "numpy.core.numeric"), {"_frombuffer"}),
+    **{f"numpy.{core}.multiarray": {"_reconstruct", "scalar"} for core in ("_core", "core")},
+    **{f"numpy.{core}.numeric": {"_frombuffer"} for core in ("_core", "core")},
 }
 
 

@@ -58,7 +58,8 @@ class Columns:
             features = [name for name in names if name not in others and name not in index]
             if "" in features:
                 raise ValueError(
-                    f"{place} has a column without a name, as pandas writes its index; write it with index=False, {LEAVE_OUT}."
+                    f"{place} has a column without a name, as pandas writes its index; write it with index=False, "
+                    f"{LEAVE_OUT}."
                 )
         chosen = cls(tuple(features), targets, weight)
         for name in chosen.all:
