@@ -87,8 +87,8 @@ class FollowsNumbers(BaseKernelPursuit):
         that least squares need of rows adds up: without `forgetting`, the order of rows does not matter. Where new rows
         are predicted worse than the model expects, or twice as many have come, atoms at the latest 2,000 rows are tried
         on the leave-one-out error of these, and added where it falls clearly, up to `max_atoms`; of the rows before
-        these, 500 stand for all. `path_` is then that of the kept atoms, its `loo` an approximation (generalised cross-validation, times
-        what that was off by in the first fit).
+        these, 500 stand for all. `path_` is then that of the kept atoms, its `loo` an approximation (generalised
+        cross-validation, times what that was off by in the first fit).
 
         Parameters
         ----------
