@@ -318,7 +318,6 @@ def test_nothing_is_written_half(content, tmp_path, monkeypatch):
         model.save(path / "m.kp")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything is root's to write")
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_what_is_no_ordinary_file_stays_and_a_link_leads_to_the_file(tmp_path):
     X = np.arange(20.0)[:, None]
@@ -339,6 +338,7 @@ def test_what_is_no_ordinary_file_stays_and_a_link_leads_to_the_file(tmp_path):
     np.testing.assert_array_equal(kernelpursuit.load(tmp_path / "link.kp").predict(X), model.predict(X))
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything is root's to write")
 def test_a_read_only_folder(tmp_path):
     model = KernelPursuitRegressor(gamma=0.5, max_atoms=5).fit(X, Y)
     tmp_path.chmod(0o500)
