@@ -198,8 +198,8 @@ class TestPredictTo:
         for keep in ((), NAMES):
             with pytest.raises(ValueError, match=r"rows.parquet' is a file that is read, and would lose column 'id'"):
                 regressor.predict_to(path, str(path), keep=keep)
+        path.with_name("other.parquet").write_bytes(before)
         with pytest.raises(ValueError, match=r"other.parquet' is a file that is read, and would lose column 'id'"):
-            path.with_name("other.parquet").write_bytes(before)
             regressor.predict_to(path.parent, path.with_name("other.parquet"), keep=["id", "name", *NAMES])
         assert path.read_bytes() == before
         path.with_name("other.parquet").unlink()

@@ -205,8 +205,8 @@ def _check_kept(source: RowSource, out: Any, keep: Sequence[str]) -> None:
     lost = source.loses(Path(out), keep) if isinstance(source, TableSource) and isinstance(out, (str, Path)) else []
     if lost:
         raise ValueError(
-            f"out={str(out)!r} is a file that is read, and would lose column {lost[0]!r}; give another path, or keep all "
-            "of its columns."
+            f"out={str(out)!r} is a file that is read, and would lose column {lost[0]!r}; give another path, or "
+            "keep all of its columns."
         )
 
 

@@ -14,6 +14,7 @@ from kernelpursuit._validate import check_flag
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, check_targets, one_sentence
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of
+from kernelpursuit.estimators.named import apart
 from kernelpursuit.estimators.parameters import check_forgetting
 from kernelpursuit.estimators.spec import MOST_LEARNED, is_word
 from kernelpursuit.losses import Squared
@@ -106,6 +107,7 @@ class FollowsNumbers(BaseKernelPursuit):
         -------
         self
         """
+        X, y, sample_weight = apart(X, y, sample_weight, several=True)
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight)
         with one_sentence("X", X):
@@ -152,6 +154,7 @@ class FollowsLabels(BaseKernelPursuit):
         -------
         self
         """
+        X, y, sample_weight = apart(X, y, sample_weight)
         if not hasattr(self, "model_"):
             fitted = copy.copy(self)
             fitted._fit_labels(X, y, sample_weight, None, known=np.asarray(y if classes is None else classes))
