@@ -168,6 +168,16 @@ class TestClasses:
 
 
 class TestState:
+    def test_no_rows_change_nothing(self, rng, fitted):
+        model, X, y = fitted
+        before = model.predict(X)
+        np.testing.assert_array_equal(model.partial_fit(X[:0], y[:0]).predict(X), before)
+        labels = KernelPursuitClassifier(gamma=0.5, max_atoms=9, loss="squared").fit(X, y > 0)
+        before = labels.predict_proba(X)
+        np.testing.assert_array_equal(labels.partial_fit(X[:0], (y > 0)[:0]).predict_proba(X), before)
+        with pytest.raises(ValueError, match="multiply X by a constant first"):
+            labels.partial_fit(1e305 * X, y > 0)
+
     def test_a_fit_forgets_it_and_a_pickle_keeps_it(self, rng, fitted):
         model, X, y = fitted
         live = copy.copy(model).partial_fit(*table(rng, 50))

@@ -17,8 +17,13 @@ from kernelpursuit.pursuit import check_weights
 
 def check_labels(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
     """Labels as an array of one dimension."""
+    # Pandas has missing values of its own, which compare with nothing.
+    if hasattr(y, "isna") and np.any(y.isna()):
+        raise ValueError(f"{name} is not usable: it holds missing labels (NaN, NA or None); drop those rows first.")
     with one_sentence(name):
         labels = column_or_1d(y, warn=True)
+        if labels.dtype == object and any(label is None for label in labels.tolist()):
+            raise ValueError("it holds missing labels (NaN, NA or None); drop those rows first")
         assert_all_finite(labels, input_name=name)
         check_classification_targets(labels)
     if len(labels) != n_rows:

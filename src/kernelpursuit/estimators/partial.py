@@ -111,7 +111,9 @@ class FollowsNumbers(BaseKernelPursuit):
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight)
         with one_sentence("X", X):
-            X = validate_data(self, X, reset=False, **ROWS)
+            X = validate_data(self, X, reset=False, ensure_min_samples=0, **ROWS)
+        if not X.shape[0]:
+            return self  # what filters leave of a stream may be nothing
         check_range(X)
         y = check_targets(self, y, X.shape[0])
         targets = y[:, None] if y.ndim == 1 else y
@@ -162,7 +164,10 @@ class FollowsLabels(BaseKernelPursuit):
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError("classes are not those of the first call; leave classes out, or give the same.")
         with one_sentence("X", X):
-            X = validate_data(self, X, reset=False, **ROWS)
+            X = validate_data(self, X, reset=False, ensure_min_samples=0, **ROWS)
+        if not X.shape[0]:
+            return self
+        check_range(X)
         labels = check_labels(y, X.shape[0])
         unseen = np.setdiff1d(labels, self.classes_)
         if len(unseen):

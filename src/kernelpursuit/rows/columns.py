@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 TEXT = "encode it as numbers first, with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder"
 DATES = "convert it to numbers first, such as the days since a first day"
 OTHERS = "give each number a column of its own"
+BYTES = "save the file in UTF-8, if this is text"
 LEAVE_OUT = "or leave it out by open_rows(..., features=[...])"
 # Kinds of columns as sentences name them, and what to do about those that are no features.
 NUMBERS, FLAGS, NOTHING = "numbers", "true or false", "nothing but nulls"
-CURES = {"text": TEXT, "categories": TEXT, "dates or times": DATES, "lists or other objects": OTHERS}
+CURES = {"text": TEXT, "categories": TEXT, "dates or times": DATES, "bytes": BYTES, "lists or other objects": OTHERS}
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ def kind_of(kind: pa.DataType) -> str:
         return NOTHING
     if types.is_string(kind) or types.is_large_string(kind) or "string" in str(kind).partition("<")[0]:
         return "text"
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return "bytes"
     return "dates or times" if types.is_temporal(kind) else "lists or other objects"
 
 

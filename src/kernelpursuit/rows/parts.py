@@ -99,6 +99,8 @@ class Reading:
         own = (pa.ArrowException, OSError, *([] if polars is None else [polars.exceptions.PolarsError]))
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f"{self._place} is not there; give the path of a file or a folder.") from None
+        if isinstance(error, UnicodeDecodeError):
+            raise ValueError(f"{self._place} cannot be read: it is not in UTF-8; save it so.") from None
         if isinstance(error, own):
             words = " ".join(str(error).split()).removeprefix("Invalid: ").rstrip(".")
             raise ValueError(f"{self._place} cannot be read: {words}.") from error
@@ -112,6 +114,8 @@ class FilePart(Part):
         with Reading(self.place):
             self._stamp = self._stamp_now()
             self._open()
+            # Names in another encoding fail when they are asked for.
+            _ = self.schema.names
 
     @abstractmethod
     def _open(self) -> None:
