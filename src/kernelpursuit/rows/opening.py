@@ -13,13 +13,14 @@ from kernelpursuit.rows.arrays import SlicedSource, is_sliced, is_stored, open_s
 from kernelpursuit.rows.called import CalledSource, first_of
 from kernelpursuit.rows.files import is_table_file, parts_of_files
 from kernelpursuit.rows.paired import PairedSource
-from kernelpursuit.rows.parts import Part, Reading, arrow, loaded
+from kernelpursuit.rows.parts import Part, loaded
 from kernelpursuit.rows.source import RowSource
 from kernelpursuit.rows.streams import (
     CalledPart,
     PolarsPart,
     TablePart,
     as_table,
+    dataset_at,
     is_arrow_table,
     is_frame,
     parts_of_dataset,
@@ -176,11 +177,7 @@ def _parts(data: Rows) -> list[Part] | None:
         if path.suffix in ARRAY_FILES:
             return None
         if "://" in str(data):
-            arrow(f"reading {data}")
-            with Reading(str(data)):
-                from pyarrow import dataset
-
-                return parts_of_dataset(dataset.dataset(str(data)))
+            return parts_of_dataset(dataset_at(str(data)))
         return parts_of_files([path])
     if isinstance(data, (list, tuple)) and is_source(data):
         return parts_of_files([Path(one) for one in data])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kernelpursuit.rows.files import parquet_batches
-from kernelpursuit.rows.parts import COLUMN_BYTES_AT_A_TIME, Part, after, arrow, cut, index_of, loaded
+from kernelpursuit.rows.parts import COLUMN_BYTES_AT_A_TIME, Part, Reading, after, arrow, cut, index_of, loaded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,6 +107,15 @@ class FragmentPart(Part):
             return
         scanner = self._fragment.scanner(schema=self._dataset_schema, columns=columns, batch_size=size, **AHEAD)
         yield from after(scanner.to_batches(), start)
+
+
+def dataset_at(place: str) -> ds.Dataset:
+    """The dataset of a URI, such as "s3://bucket/folder"."""
+    arrow(f"reading {place}")
+    with Reading(place):
+        import pyarrow.dataset as ds
+
+        return ds.dataset(place)
 
 
 def parts_of_dataset(dataset: ds.Dataset) -> list[Part]:
