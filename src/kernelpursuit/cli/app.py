@@ -34,7 +34,7 @@ class Commands(TyperGroup):
 def _explain(error: Any) -> int:
     context = getattr(error, "ctx", None)
     where = "kernelpursuit" if context is None else context.command_path
-    words = " ".join(error.format_message().split())
+    words = " ".join(error.format_message().split()).removeprefix("Invalid value: ")
     if type(error).__name__ == "NoArgsIsHelpError":
         # Its message is the help itself.
         sys.stderr.write(f"{error.format_message()}\n")

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.rows import RowBlock, RowSource, open_rows
-from kernelpursuit.rows.arrays import as_rows, open_stored
+from kernelpursuit.rows.arrays import as_rows, open_stored, unreadable
 from kernelpursuit.rows.files import COMPRESSED
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
@@ -127,7 +127,7 @@ def read_svmlight(path: Path, n_features: int | None = None) -> tuple[Matrix, np
     try:
         X, y = load_svmlight_file(str(path), n_features=n_features)
     except Exception as error:
-        raise ValueError(f"{path} cannot be read: {' '.join(str(error).split()).rstrip('.')}.") from error
+        raise unreadable(path, error) from error
     if not X.shape[0]:
         raise ValueError(f"{path} has no rows; give at least one.")
     return X, y
@@ -149,7 +149,7 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as held:
             return {name: held[name] for name in held.files}
     except (ValueError, OSError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} cannot be read: {' '.join(str(error).split()).rstrip('.')}.") from error
+        raise unreadable(path, error) from error
 
 
 def _table_of(path: Path, arrays: dict[str, np.ndarray]) -> np.ndarray:

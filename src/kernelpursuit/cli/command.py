@@ -67,9 +67,22 @@ def _one_sentence(screen: Screen, debug: bool) -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
+# What the library advises in Python, and what that is here.
+HERE = {
+    "choose columns by rows.open_rows(X, features=[...])": "leave columns out by --drop",
+    ", with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder": "",
+    ", or leave it out by open_rows(..., features=[...])": "",
+    "use KernelPursuitClassifier for labels": "--task classification is for labels",
+    "as in to='onnx'": "as in --to onnx",
+    "that model.save() has written": "that fit has written",
+}
+
+
 def sentence_of(error: Exception) -> str:
     """What went wrong, in one line."""
     words = " ".join(str(error).split())
+    for in_python, here in HERE.items():
+        words = words.replace(in_python, here)
     if isinstance(error, OSError) and error.strerror and error.filename:
         words = f"{error.filename} cannot be used: {error.strerror}."
     if isinstance(error, MemoryError):

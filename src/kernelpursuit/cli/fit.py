@@ -55,9 +55,9 @@ def fit(
     given = parsed(settings)
     columns = Columns.of(target, features, drop, weights)
     rows = open_training(data, columns)
+    training, testing = split(rows, test, seed, columns)
     decided = decided_task(screen, rows, task)
     model = estimator_for(decided.is_classification, seed, given)
-    training, testing = split(rows, test, seed, columns)
     started = time.perf_counter()
     with screen.progress("reading rows") as bar:
         source = CountedRows(training, bar)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
-# Whole numbers that are no more different ones than this, each often enough, are taken for classes.
+# Whole numbers are taken for classes where there are no more different ones than this, with so many rows each.
 MOST_CLASSES, ROWS_A_CLASS = 20, 5
 
 
@@ -44,6 +44,6 @@ def decide(targets: np.ndarray, name: str) -> Task:
     different = np.unique(known)
     if (different != np.trunc(different)).any():
         return Task(REGRESSION, f"{name!r} holds numbers that are not whole")
-    if len(different) > MOST_CLASSES or len(different) * ROWS_A_CLASS > len(known):
+    if not 2 <= len(different) <= MOST_CLASSES or len(different) * ROWS_A_CLASS > len(known):
         return Task(REGRESSION, f"{name!r} holds {len(different):,} different numbers in {len(known):,} rows")
     return Task(CLASSIFICATION, f"{name!r} holds {len(different)} different whole numbers")
