@@ -6,12 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import typer
+from quick import NAMES
 
 from kernelpursuit.cli.app import app
-
-# Settings under which a fit takes a moment.
-QUICK = ("--set", "gamma=0.5", "--set", "max_atoms=12")
-NAMES = ["area", "rooms", "age"]
 
 
 @dataclass

@@ -5,9 +5,9 @@ import os
 
 import numpy as np
 import pytest
+from quick import QUICK
 
 import kernelpursuit
-from cli.conftest import QUICK
 from kernelpursuit.saved.container import TEXT, digest, pack, unpack
 
 FIT = ("fit", "DATA", "-t", "price", "-o", "m.kp", *QUICK)

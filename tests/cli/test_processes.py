@@ -92,7 +92,7 @@ def test_help_version_and_completion_import_nothing_heavy(tmp_path):
         assert "kernelpursuit" in loaded
         assert not loaded & {"numpy", "scipy", "sklearn", "pyarrow", "pandas"}, words
         assert out.split()[:1] == (
-            ["predict"] if environment else [f"kernelpursuit"] if words == ["--version"] else ["Usage:"]
+            ["predict"] if environment else ["kernelpursuit"] if words == ["--version"] else ["Usage:"]
         )
 
 

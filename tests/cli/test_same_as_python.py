@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
+from quick import QUICK
 from sklearn.datasets import load_svmlight_file
 from sklearn.model_selection import KFold, cross_validate, train_test_split
 
 import kernelpursuit
-from cli.conftest import NAMES, QUICK
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.rows import open_rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -11,18 +12,27 @@ from typer.core import TyperGroup
 from kernelpursuit.cli import cv, demo, export, fit, info, path, predict, report
 
 # The base of all that is wrong with a call, wherever the version of typer at hand has it.
-WrongCall = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
+WRONG_CALL: Any = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
 
 
 class Commands(TyperGroup):
     """The group of all commands, which says in one sentence what is wrong with a call, and ends with 2."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run a command and end with its code."""
+        extra.update(complete_var=complete_var, windows_expand_args=windows_expand_args)
         try:
-            found = super().main(*args, standalone_mode=False, **options)
+            found = super().main(args, prog_name, standalone_mode=False, **extra)
             code = found if isinstance(found, int) else 0
-        except WrongCall as error:
+        except WRONG_CALL as error:
             code = _explain(error)
         except typer.Abort:
             code = 130

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit._types import Matrix
+from kernelpursuit.cli.columns import Columns
 from kernelpursuit.rows import RowBlock, RowSource, open_rows
 from kernelpursuit.rows.arrays import as_rows, open_stored, unreadable
 from kernelpursuit.rows.files import COMPRESSED
@@ -53,68 +54,66 @@ class SomeColumns(RowSource):
         return f"row {number:,} of {self._place}"
 
 
-def open_npy(
-    path: Path, *, target: str | None, features: Sequence[str], drop: Sequence[str], weights: str | None
-) -> Any:
+def open_npy(path: Path, columns: Columns) -> RowSource:
     """Rows of one array in a file; columns are named by their positions, counted from 0, or from -1 at the end."""
     array = open_stored(path)
     if len(array.shape) != 2 or not array.shape[0]:
         raise ValueError(f"{path} has the shape {tuple(array.shape)}; give a table of rows and columns.")
     if np.dtype(array.dtype).kind not in "biuf":
         raise ValueError(f"{path} holds values of the type {array.dtype}; give numbers.")
-    own = [None if one is None else position(one, array.shape[1], str(path)) for one in (target, weights)]
-    kept = columns_kept(array.shape[1], str(path), features=features, drop=[*drop])
-    if not features:
-        kept = [j for j in kept if j not in own]
-    return SomeColumns(array, str(path), kept, target=own[0], weight=own[1])
+    n_columns = int(array.shape[1])
+    target, weight = (
+        None if one is None else position(one, n_columns, path) for one in (columns.one_target, columns.weights)
+    )
+    kept = columns_kept(n_columns, path, columns)
+    if not columns.features:
+        kept = [j for j in kept if j not in (target, weight)]
+    return SomeColumns(array, str(path), kept, target=target, weight=weight)
 
 
-def open_arrays(
-    path: Path, *, target: str | None, features: Sequence[str], drop: Sequence[str], weights: str | None
-) -> Any:
+def open_arrays(path: Path, columns: Columns) -> RowSource:
     """Rows of a .npz file, or of an svmlight file, which is read into memory as a sparse matrix."""
+    target, weights = columns.one_target, columns.weights
     if ending(path) == ".npz":
         X, y, weight = _of_npz(path, target or TARGET, weights)
+    elif target is not None or weights is not None:
+        raise ValueError(f"the targets of {path} are the first number of every line; leave --target and --weights out.")
     else:
-        if target is not None or weights is not None:
-            raise ValueError(
-                f"the targets of {path} are the first number of every line; leave --target and --weights out."
-            )
         X, y = read_svmlight(path)
         weight = None
-    kept = columns_kept(X.shape[1], str(path), features=features, drop=drop)
-    return open_rows(X if len(kept) == X.shape[1] else X[:, kept], y, weight)
+    return open_rows(_kept(X, path, columns), y, weight)
 
 
-def features_alone(path: Path, drop: Sequence[str], n_features: int) -> Any:
+def features_alone(path: Path, columns: Columns, n_features: int) -> Any:
     """Features of rows to predict."""
     if ending(path) == ".npz":
-        X: Matrix = _table_of(path, _read_npz(path))
-    elif ending(path) in SVMLIGHT:
-        X, _ = read_svmlight(path, n_features)
-    else:
-        return open_npy(path, target=None, features=(), drop=drop, weights=None)
-    kept = columns_kept(X.shape[1], str(path), features=(), drop=drop)
-    return X if len(kept) == X.shape[1] else X[:, kept]
+        return _kept(_table_of(path, _read_npz(path)), path, columns)
+    if ending(path) in SVMLIGHT:
+        return _kept(read_svmlight(path, n_features)[0], path, columns)
+    return open_npy(path, columns)
 
 
-def columns_kept(n_columns: int, place: str, *, features: Sequence[str], drop: Sequence[str]) -> list[int]:
+def _kept(X: Matrix, path: Path, columns: Columns) -> Matrix:
+    kept = columns_kept(X.shape[1], path, columns)
+    return X if kept == list(range(X.shape[1])) else X[:, kept]
+
+
+def columns_kept(n_columns: int, path: Path, columns: Columns) -> list[int]:
     """Positions of the columns that are features."""
-    dropped = {position(one, n_columns, place) for one in drop}
-    chosen = [position(one, n_columns, place) for one in features] or range(n_columns)
+    dropped = {position(one, n_columns, path) for one in columns.drop}
+    chosen = [position(one, n_columns, path) for one in columns.features] or range(n_columns)
     return [j for j in chosen if j not in dropped]
 
 
-def position(word: str, n_columns: int, place: str) -> int:
+def position(word: str, n_columns: int, path: Path) -> int:
     """A column by its position, counted from 0, or from -1 at the end."""
+    last = n_columns - 1
     try:
         found = int(word)
     except ValueError:
-        raise ValueError(
-            f"{place} has no column names; give a position, from 0 to {n_columns - 1}, for {word!r}."
-        ) from None
+        raise ValueError(f"{path} has no column names; give a position, from 0 to {last}, for {word!r}.") from None
     if not -n_columns <= found < n_columns:
-        raise ValueError(f"{place} has {n_columns} columns; give a position from 0 to {n_columns - 1} for {word}.")
+        raise ValueError(f"{path} has {n_columns} columns; give a position from 0 to {last} for {word}.")
     return found % n_columns
 
 

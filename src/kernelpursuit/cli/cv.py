@@ -45,7 +45,8 @@ def cv(
     import numpy as np
     from sklearn.base import clone
 
-    from kernelpursuit.cli.data import Columns, column_of, in_memory, open_training
+    from kernelpursuit.cli.columns import Columns
+    from kernelpursuit.cli.data import column_of, in_memory, open_training
     from kernelpursuit.cli.fitting import decided_task
     from kernelpursuit.cli.progress import FitProgress
     from kernelpursuit.cli.scores import scores
@@ -60,7 +61,8 @@ def cv(
     kind = kind or ("stratified" if decided.is_classification else "kfold")
     labels = None if groups is None else column_of(data, groups)
     X, y, _ = in_memory(rows.source)
-    started, table, total = time.perf_counter(), {"n_atoms": []}, folds * repeats
+    started, total = time.perf_counter(), folds * repeats
+    table: dict[str, list[float]] = {"n_atoms": []}
     with screen.progress("fitting") as bar:
         for i, (train, test) in enumerate(_splitter(kind, folds, repeats, seed).split(X, y, labels)):
             follow = FitProgress(bar, start=i / total, share=1 / total, words=f"fold {i + 1} of {total}: ")

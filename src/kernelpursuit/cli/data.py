@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelpursuit._validate import nearest
 from kernelpursuit.cli.arrays import ending, features_alone, is_array_file, open_arrays, open_npy
+from kernelpursuit.cli.columns import Columns
 from kernelpursuit.rows import RowSource, open_rows
 from kernelpursuit.rows.files import COMPRESSED
 from kernelpursuit.rows.opening import columns_of
@@ -18,33 +19,6 @@ from kernelpursuit.rows.opening import columns_of
 # So many targets are looked at to tell numbers from classes.
 LOOKED_AT = 100_000
 BLOCK = 2**16
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which columns are what, as the user has said, by name or position.
-
-    target    one or more; empty where the file says which
-    features  empty for all others
-    drop      columns that are not looked at
-    weights   sample weights, or None
-    """
-
-    target: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    weights: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        target: Sequence[str] | None,
-        features: Sequence[str] | None,
-        drop: Sequence[str] | None,
-        weights: str | None,
-    ) -> Columns:
-        """As options give them: names may be joined by commas."""
-        return cls(*(tuple(split_names(one)) for one in (target, features, drop)), weights=weights)
 
 
 @dataclass(frozen=True)
@@ -80,11 +54,6 @@ class Training:
         return sum(len(block) for block in self.targets.blocks(BLOCK)) if known is None else known
 
 
-def split_names(given: Sequence[str] | None) -> list[str]:
-    """Names that may be joined by commas."""
-    return [name.strip() for one in given or () for name in one.split(",") if name.strip()]
-
-
 def open_training(data: Path, columns: Columns) -> Training:
     """Rows with the targets that the user has named."""
     if is_array_file(data):
@@ -105,12 +74,11 @@ def open_training(data: Path, columns: Columns) -> Training:
 def _of_arrays(data: Path, columns: Columns) -> Training:
     if len(columns.target) > 1:
         raise ValueError(f"{data} has no column names; give one target.")
-    target = columns.target[0] if columns.target else None
+    target = columns.one_target
     is_one_array = ending(data) in (".npy", ".zarr")
     if is_one_array and target is None:
         raise ValueError(f"--target is missing; give the position of a column of {data}, such as -1 for the last one.")
-    given = {"target": target, "features": columns.features, "drop": columns.drop, "weights": columns.weights}
-    source = (open_npy if is_one_array else open_arrays)(data, **given)
+    source = (open_npy if is_one_array else open_arrays)(data, columns)
     name = f"column {target}" if is_one_array else target or "y"
     return Training(str(data), source, source, name)
 
@@ -118,7 +86,7 @@ def _of_arrays(data: Path, columns: Columns) -> Training:
 def open_features(data: Path, names: Sequence[str] | None, n_features: int, drop: Sequence[str] = ()) -> Any:
     """Rows to predict: a path where the library finds the columns by their names, else what is in it."""
     if is_array_file(data):
-        return features_alone(data, drop, n_features)
+        return features_alone(data, Columns(drop=tuple(drop)), n_features)
     if not drop or names is not None:
         return data
     kept = [name for name in columns_of(data) or {} if name not in drop]

@@ -44,7 +44,8 @@ def fit(
     ] = None,
 ) -> None:
     """Fit a model to rows, say how good it is, and write it to a file."""
-    from kernelpursuit.cli.data import Columns, in_memory, open_training
+    from kernelpursuit.cli.columns import Columns
+    from kernelpursuit.cli.data import in_memory, open_training
     from kernelpursuit.cli.described import described
     from kernelpursuit.cli.fitting import CountedRows, callbacks, decided_task, split
     from kernelpursuit.cli.goals import check_goal

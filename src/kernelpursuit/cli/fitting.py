@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kernelpursuit.cli.data import Columns, Training, open_training
+from kernelpursuit.cli.columns import Columns
+from kernelpursuit.cli.data import Training, open_training
 from kernelpursuit.cli.progress import FitProgress, Progress
 from kernelpursuit.cli.split import SomeRows, held_out
 from kernelpursuit.cli.task import CLASSIFICATION, REGRESSION, Task, decide

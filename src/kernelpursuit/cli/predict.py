@@ -54,7 +54,8 @@ def predict(
 ) -> None:
     """Predict rows a block at a time, as many as there are."""
     from kernelpursuit import load
-    from kernelpursuit.cli.data import about_n_rows, open_features, split_names
+    from kernelpursuit.cli.columns import split_names
+    from kernelpursuit.cli.data import about_n_rows, open_features
     from kernelpursuit.cli.goals import check_goal
 
     method, options = _asked(interval=interval, std=std, proba=proba, decision=decision, set_coverage=set_coverage)

@@ -26,13 +26,16 @@ class Progress:
         from rich.progress import Progress as Bars
 
         self._console, self._is_shown = console, is_shown
-        self._bars = Bars(
+        columns = [
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
             TaskProgressColumn(),
             TextColumn("{task.fields[rate]}", style="cyan", markup=False),
             TimeRemainingColumn(compact=True),
+        ]
+        self._bars = Bars(
+            *columns,
             console=console,
             transient=True,
             disable=not (is_shown and console.is_terminal),

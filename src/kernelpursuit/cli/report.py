@@ -33,7 +33,8 @@ def report(
 ) -> None:
     """Write a page about a model, on rows of its own or of a file."""
     from kernelpursuit import load
-    from kernelpursuit.cli.data import Columns, in_memory, open_training, split_names
+    from kernelpursuit.cli.columns import Columns, split_names
+    from kernelpursuit.cli.data import in_memory, open_training
     from kernelpursuit.cli.goals import check_goal, size_of
 
     check_goal(out)
@@ -42,7 +43,7 @@ def report(
     if data is not None:
         names = getattr(fitted, "feature_names_in_", None)
         features = () if names is None else tuple(str(name) for name in names)
-        columns = Columns(tuple(split_names(target)), features, tuple(split_names(drop)))
+        columns = Columns(split_names(target), features, split_names(drop))
         rows = open_training(data, columns)
         X, y, _ = in_memory(rows.source)
     elif target is not None:
