@@ -17,7 +17,7 @@ from kernelpursuit.rows.files import COMPRESSED
 from kernelpursuit.rows.opening import columns_of
 
 # So many targets are looked at to tell numbers from classes.
-LOOKED_AT = 100_000
+LOOKED_AT = 20_000
 BLOCK = 2**16
 
 

@@ -32,10 +32,11 @@ def described(model: Any) -> dict[str, Any]:
 
 
 def _kernel(model: Any) -> str:
-    """The kernel as it is written, with arrays as short lists."""
+    """The kernel as it is written, with arrays as short lists, and the gamma that it was given."""
     with np.printoptions(precision=4, suppress=True, threshold=8, floatmode="maxprec", linewidth=10_000):
         words = repr(model.kernel_)
-    return " ".join(re.sub(r"array\((\[[^()]*\])(, dtype=\w+)?\)", r"\1", words).split())
+    words = " ".join(re.sub(r"array\((\[[^()]*\])(, dtype=\w+)?\)", r"\1", words).split())
+    return words if model.feature_scales_ is not None else f"{words}, gamma={model.gamma}"
 
 
 def _leave_one_out(model: Any) -> dict[str, float] | None:
