@@ -9,7 +9,7 @@ import typer
 
 from kernelpursuit.cli import command
 from kernelpursuit.cli.options import Data, Drop, Features, Seed, Settings, Target, TaskName
-from kernelpursuit.cli.screen import Screen, grid, number
+from kernelpursuit.cli.screen import Screen, grid
 
 SPLITS = ("kfold", "stratified", "group", "time")
 
@@ -119,7 +119,7 @@ def _table(known: dict[str, Any]) -> Any:
     rows: list[list[object]] = [[str(i + 1), *one] for i, one in enumerate(zip(*table.values()))]
     rows.append(["mean", *(known["mean"][name] for name in names)])
     rows.append(["standard error", *(known["standard_error"][name] for name in names)])
-    title = f"{known['task']} of {known['target']}, {known['n_rows']:,} rows, {number(known['seconds'])} s"
+    title = f"{known['task']} of {known['target']}, {known['n_rows']:,} rows, {known['seconds']:.1f} s"
     return grid(title, ["fold", *({"n_atoms": "atoms", **TITLES}[name] for name in names)], rows, marked=len(rows) - 2)
 
 

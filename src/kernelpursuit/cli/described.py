@@ -36,6 +36,7 @@ def _kernel(model: Any) -> str:
     with np.printoptions(precision=4, suppress=True, threshold=8, floatmode="maxprec", linewidth=10_000):
         words = repr(model.kernel_)
     words = " ".join(re.sub(r"array\((\[[^()]*\])(, dtype=\w+)?\)", r"\1", words).split())
+    words = re.sub(r"(\d)\.? *(?=[,\]])", r"\1", words)
     return words if model.feature_scales_ is not None else f"{words}, gamma={model.gamma}"
 
 

@@ -10,7 +10,7 @@ import typer
 
 from kernelpursuit.cli import command
 from kernelpursuit.cli.options import Data, Drop, Features, Seed, Settings, Target, TaskName, Weights
-from kernelpursuit.cli.screen import Screen, facts, number
+from kernelpursuit.cli.screen import Screen, facts
 
 
 def fit(
@@ -91,7 +91,7 @@ def _table(known: dict[str, Any], out: Path | None) -> Any:
             "rows": f"{known['n_rows']:,}, {known['n_features']} features",
             "test error": None if known["test"] is None else in_line(known["test"]),
             **{name: words[name] for name in ("leave-one-out", "atoms", "why", "kernel", "penalty", "irrelevant")},
-            "time": f"{number(known['seconds'])} s",
+            "time": f"{known['seconds']:.1f} s",
             "model": "not written; give --out FILE" if out is None else f"{out}, {size_of(out)}",
         },
     )

@@ -11,7 +11,7 @@ import typer
 
 from kernelpursuit.cli import command
 from kernelpursuit.cli.options import Data, Drop, Model
-from kernelpursuit.cli.screen import Screen, facts, number
+from kernelpursuit.cli.screen import Screen, facts
 
 if TYPE_CHECKING:
     from kernelpursuit.cli.progress import Progress
@@ -128,7 +128,7 @@ def _table(known: dict[str, Any]) -> Any:
         f"predictions of {known['data']}",
         {
             "rows": f"{known['n_rows']:,}",
-            "time": f"{number(known['seconds'])} s",
+            "time": f"{known['seconds']:.1f} s",
             "written to": known["out"],
         },
     )
