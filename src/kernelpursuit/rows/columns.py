@@ -168,4 +168,4 @@ def _target(column: pa.ChunkedArray, declared: pa.DataType) -> np.ndarray:
     values = as_numbers(column)
     if values.dtype.kind == "f" and pa.types.is_integer(declared) and (values == np.trunc(values)).all():
         return values.astype(np.int64)
-    return values.astype(np.float64) if values.dtype.kind == "f" else values
+    return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values

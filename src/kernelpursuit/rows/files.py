@@ -86,7 +86,7 @@ class CsvPart(FilePart):
         # No column at all would be every column to Arrow; rows are counted by the first one.
         with self._reader(columns or self.schema.names[:1]) as reader:
             for batch in after(reader, start):
-                yield batch.select(columns)
+                yield batch if batch.schema.names == columns else batch.select(columns)
 
 
 class IpcPart(FilePart):
