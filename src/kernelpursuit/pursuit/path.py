@@ -152,6 +152,17 @@ class PursuitPath:
         With a nugget, the same of the columns of `K + alpha I` that are fitted; without one, None.
     coherence : float or None
         The largest `|d_i' d_j| / (||d_i|| ||d_j||)` over two candidates; None where no rule asked for it.
+
+    Examples
+    --------
+    >>> from kernelpursuit import pursuit_path
+    >>> from kernelpursuit.data import make_chirp
+    >>> X, y = make_chirp(200)
+    >>> path = pursuit_path(X, y, gamma=3.0, max_atoms=60)
+    >>> path.n_steps, int(path.loo.argmin())  # atoms picked; where the leave-one-out error is least
+    (60, 40)
+    >>> path.coef(5).shape  # weights of the model with 5 atoms
+    (5, 1)
     """
 
     atom: np.ndarray

@@ -31,6 +31,16 @@ class Validation(LeastRule):
     patience : steps without a new least after which the loop ends; None never ends it
     sample_weight : weights of the held-out rows
     of : "loss", or for classifiers "error", the part of the rows in a wrong class
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import Validation
+    >>> rule = Validation(fraction=0.2, patience=10)
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, random_state=0, stop=rule).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '20 atoms: the validation error is least there, of 30 tried'
     """
 
     X: Matrix = None
@@ -97,6 +107,16 @@ class CV(LeastRule):
     ----------
     folds : number of folds, at least 2
     of : "loss", or for classifiers "error", the part of the rows in a wrong class
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import CV
+    >>> rule = CV(folds=5)
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, random_state=0, stop=rule).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '55 atoms: the cross-validation error is least there, of 60 tried'
     """
 
     folds: int = 5
