@@ -96,6 +96,8 @@ def labels_from(estimator: Any, source: RowSource, watch: Watch) -> tuple[Traini
         by_class = np.array([weights.by_label[label] for label in classes.tolist()])
     coded = Coded(classes, loss, by_class)
     rows = coded(rows)
+    sums = sums if by_class is None else sums * by_class
+    mean = float(sums.sum()) / whole.n_rows
     data = TrainingData(
         rows.X,
         rows.y,
@@ -105,14 +107,10 @@ def labels_from(estimator: Any, source: RowSource, watch: Watch) -> tuple[Traini
         counts=rows.counts,
         names=getattr(estimator, "feature_names_in_", None),
         numbers=None if len(rows) == whole.n_rows else rows.numbers,
-        whole=replace(whole, source=whole.source.map(coded), mean_weight=_mean(sums, by_class, whole.n_rows)),
+        whole=replace(whole, source=whole.source.map(coded), mean_weight=mean, by_class=sums),
         seed=seed,
     )
     return data, weights.without_rows(), classes
-
-
-def _mean(sums: np.ndarray, by_class: np.ndarray | None, n_rows: int) -> float:
-    return float((sums if by_class is None else sums * by_class).sum()) / n_rows
 
 
 def _surveyed(

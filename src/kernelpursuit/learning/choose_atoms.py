@@ -54,7 +54,7 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
     )
     seen = rows if plan.picks_from_all else rest
 
-    def picked_by(atoms: AtomsPlan) -> Picked:
+    def picked_by(atoms: AtomsPlan, model: Model = model) -> Picked:
         sample = seen.take(slice(atoms.n_rows))
         rule: StoppingRule = KEEP_ALL
         if atoms.patience is not None:
@@ -64,10 +64,11 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
 
     generator = drawn_from(task.seed, REFINE_STREAM)
 
-    def refined(picked: Picked) -> Picked:
+    def refined(picked: Picked, **changes: bool) -> Picked:
         if plan.refine is None:
             return picked
-        return refine(kernel, picked, rest, validator=validator, plan=plan.refine, generator=generator)
+        how = replace(plan.refine, **changes)
+        return refine(kernel, picked, rest, validator=validator, plan=how, generator=generator)
 
     task.watch.part(ATOMS_STAGE)
     picked = picked_by(plan.atoms)
@@ -75,13 +76,15 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
         return picked, False
     task.watch.part(REFINE_STAGE)
     moved = refined(picked)
+    # Scales that have settled are a better start for more atoms than those that were learned with few.
+    has_settled = plan.refine is not None and plan.refine.n_settling_rounds > 0
     # What more atoms are good for shows only with coefficients that are fitted to many rows.
     on_more_rows = replace(validator, n_rows=GROWTH_ROWS)
     if plan.more is not None and not task.watch.has_ended and _second_half_pays(picked, rest, on_more_rows):
         task.watch.part(GROWTH_STAGE)
-        more = picked_by(plan.more)
+        more = picked_by(plan.more, moved.model if has_settled else model)
         if len(more.rows) > len(picked.rows):
-            grown, least = refined(more), on_more_rows.losses(moved, rest)
+            grown, least = refined(more, tries_finer=False), on_more_rows.losses(moved, rest)
             if on_more_rows.losses(grown, rest).are_clearly_below(least, MIN_GROWTH_GAIN):
                 picked, moved = more, grown
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
