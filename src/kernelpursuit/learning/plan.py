@@ -119,11 +119,6 @@ class RefinePlan:
     n_settling_rounds: int = 0
     tries_finer: bool = False
 
-    @classmethod
-    def of(cls, n_rows: int) -> RefinePlan:
-        """The plan for so many rows: scales are learned from a small part of many, and get a second look."""
-        return cls(n_settling_rounds=SETTLING_ROUNDS, tries_finer=True) if n_rows >= SETTLE_FROM else cls()
-
     def sample_for(self, n_atoms: int) -> int:
         """Rows of a sample: atoms that may move have many numbers to fit to it."""
         return min(max(self.rows_an_atom * n_atoms, self.least_rows), self.n_rows)
@@ -293,10 +288,17 @@ def make_plan(wanted: LearningSpec) -> Plan:
         widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_validation) // ROWS_AN_ATOM))),
         atoms=atoms,
         more=_more_atoms(wanted) if refines else None,
-        refine=RefinePlan.of(n_rows) if wanted.picks_atoms and refines else None,
+        refine=_refine_plan(wanted) if wanted.picks_atoms and refines else None,
         n_validation=n_validation,
         picks_from_all=(n_rows < VALIDATION_FROM and not refines) or wants_all,
     )
+
+
+def _refine_plan(wanted: LearningSpec) -> RefinePlan:
+    """Rounds of refinement; where rows are many, scales were learned from a small part of them, and have to settle."""
+    if wanted.has_loss or wanted.n_rows < SETTLE_FROM:
+        return RefinePlan()
+    return replace(RefinePlan(), n_settling_rounds=SETTLING_ROUNDS, tries_finer=True)
 
 
 def _more_atoms(wanted: LearningSpec) -> AtomsPlan | None:
