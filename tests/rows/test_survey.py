@@ -115,7 +115,9 @@ class TestRareClasses:
         total = None
         for start in range(0, 50_000, 100):
             labels = np.where(np.arange(start, start + 100) % 5000 == 0, "rare", "common")[:, None]
-            part = RowSample.of_block(RowBlock(start, np.zeros((100, 2)), labels), 50, 0, bound_of_keys(50, None), 10)
+            part = RowSample.of_block(
+                RowBlock(start, np.zeros((100, 2)), labels), 50, 0, bound_of_keys(50, None), of_each=10
+            )
             total = part if total is None else total + part
             assert sum(map(len, total.parts)) <= 100
         assert len(total.rows) == 50

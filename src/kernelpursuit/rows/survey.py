@@ -159,7 +159,7 @@ class SurveyOf:
         else:
             _check_targets(block)
             extremes = Extremes.of(block.y)
-        sample = RowSample.of_block(block, self.most, self.seed, self.bound, self.of_each or 0)
+        sample = RowSample.of_block(block, self.most, self.seed, self.bound, of_each=self.of_each or 0)
         return Survey(Tally.of_block(block), block.total_weight, labels=labels, extremes=extremes, sample=sample)
 
 
