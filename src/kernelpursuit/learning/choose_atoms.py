@@ -29,6 +29,7 @@ from kernelpursuit.learning.plan import (
     WIDTHS_STAGE,
     AtomsPlan,
     Plan,
+    RefinePlan,
     WidthsPlan,
 )
 from kernelpursuit.learning.refine import Validator, refine
@@ -54,7 +55,7 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
     )
     seen = rows if plan.picks_from_all else rest
 
-    def picked_by(atoms: AtomsPlan, model: Model = model) -> Picked:
+    def picked_by(atoms: AtomsPlan) -> Picked:
         sample = seen.take(slice(atoms.n_rows))
         rule: StoppingRule = KEEP_ALL
         if atoms.patience is not None:
@@ -64,11 +65,10 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
 
     generator = drawn_from(task.seed, REFINE_STREAM)
 
-    def refined(picked: Picked, **changes: bool) -> Picked:
-        if plan.refine is None:
+    def refined(picked: Picked, refine_plan: RefinePlan | None = plan.refine) -> Picked:
+        if refine_plan is None:
             return picked
-        how = replace(plan.refine, **changes)
-        return refine(kernel, picked, rest, validator=validator, plan=how, generator=generator)
+        return refine(kernel, picked, rest, validator=validator, plan=refine_plan, generator=generator)
 
     task.watch.part(ATOMS_STAGE)
     picked = picked_by(plan.atoms)
@@ -76,15 +76,18 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
         return picked, False
     task.watch.part(REFINE_STAGE)
     moved = refined(picked)
-    # Scales that have settled are a better start for more atoms than those that were learned with few.
-    has_settled = plan.refine is not None and plan.refine.n_settling_rounds > 0
     # What more atoms are good for shows only with coefficients that are fitted to many rows.
     on_more_rows = replace(validator, n_rows=GROWTH_ROWS)
     if plan.more is not None and not task.watch.has_ended and _second_half_pays(picked, rest, on_more_rows):
         task.watch.part(GROWTH_STAGE)
-        more = picked_by(plan.more, moved.model if has_settled else model)
+        more, more_plan = picked_by(plan.more), plan.refine
+        if more_plan is not None and more_plan.n_settling_rounds:
+            # Scales that have settled are a better start than those that were learned with few atoms.
+            settled = replace(more.model, scales=moved.model.scales, alpha=moved.model.alpha)
+            more = replace(more, model=settled)
+            more_plan = replace(more_plan, n_settling_rounds=0, tries_finer=False)
         if len(more.rows) > len(picked.rows):
-            grown, least = refined(more, tries_finer=False), on_more_rows.losses(moved, rest)
+            grown, least = refined(more, more_plan), on_more_rows.losses(moved, rest)
             if on_more_rows.losses(grown, rest).are_clearly_below(least, MIN_GROWTH_GAIN):
                 picked, moved = more, grown
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)
