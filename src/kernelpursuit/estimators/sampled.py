@@ -53,10 +53,11 @@ class Whole:
     """All rows, where those of a `TrainingData` are a sample.
 
     source       blocks of them, with targets as the fit takes them
-    n_rows       their number
+    n_rows       number of those of a weight above zero
     numbers      of the rows of the sample among them, ascending
     extremes     of the targets, where these are numbers; else None
-    mean_weight  of all rows
+    mean_weight  of the rows that have one above zero
+    total        the sum of the sizes of all targets, where these are numbers
     by_class     sum of the weights of each class, where targets are codes of classes; else None
     """
 
@@ -65,6 +66,7 @@ class Whole:
     numbers: np.ndarray
     extremes: Extremes | None
     mean_weight: float = 1.0
+    total: float = 0.0
     by_class: np.ndarray | None = None
 
 
@@ -104,14 +106,13 @@ def surveyed(
         told=tell,
     )
     rows = found.sample.rows
-    if rows.weights is not None and not rows.weights.any():
-        raise ValueError("sample_weight is zero for all rows of a sample; leave rows of weight 0 out.")
     whole = Whole(
         SurveyedSource(source, found),
-        found.n_rows,
+        found.n_counted,
         rows.numbers,
         extremes=found.extremes,
         mean_weight=found.mean_weight,
+        total=found.tally.total,
     )
     return rows, whole, found.labels
 
@@ -147,18 +148,19 @@ def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, se
             stacklevel=5,
         )
         return replace(with_shares_of_classes(data, data.whole), whole=None)
-    n_rows = len(data.y) if data.whole is None else data.whole.n_rows
+    whole = data.whole or _whole_of(data)
+    n_rows = whole.n_rows
     wanted = _wanted(spec, sample_rows, (n_rows, data.X.shape[1] + data.y.shape[1]))
     names_rows = isinstance(spec.loop.candidates, np.ndarray | list | tuple)
     if has_all and (n_rows <= wanted or sp.issparse(data.X) or names_rows):
         return replace(data, whole=None)
-    whole = data.whole or _whole_of(data)
-    if len(data.y) <= wanted:
+    if len(whole.numbers) <= wanted:
         return with_shares_of_classes(replace(data, whole=whole), whole)
-    keys, groups = keys_of(whole.numbers, seed), _groups(data) if data.has_codes else None
-    places = sampled_places(keys, wanted, groups, rows_of_each(wanted))
-    X, numbers = data.X[places], whole.numbers[places]
-    whole = replace(whole, numbers=numbers)
+    rows = whole.numbers if data.numbers is None else np.searchsorted(data.numbers, whole.numbers)
+    groups = classes_of(data.y[rows].T) if data.has_codes else None
+    kept = sampled_places(keys_of(whole.numbers, seed), wanted, groups, rows_of_each(wanted))
+    numbers, places = whole.numbers[kept], rows[kept]
+    X, whole = data.X[places], replace(whole, numbers=numbers)
     sample = replace(
         data,
         X=X if sp.issparse(X) else np.asarray(X),
@@ -171,13 +173,6 @@ def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, se
     return with_shares_of_classes(sample, whole)
 
 
-def _groups(data: TrainingData) -> np.ndarray:
-    """The class of every row, and -1 for rows of weight 0; a weight of classes is none of a row."""
-    given = data.weights if data.counts is None else data.counts
-    classes = classes_of(data.y.T)
-    return classes if given is None else np.where(given > 0, classes, -1)
-
-
 def with_shares_of_classes(data: TrainingData, whole: Whole) -> TrainingData:
     """A sample that has more rows of rare classes than their share, with weights that put it right.
 
@@ -187,13 +182,11 @@ def with_shares_of_classes(data: TrainingData, whole: Whole) -> TrainingData:
     """
     if whole.by_class is None or len(data.y) >= whole.n_rows:
         return data
-    groups = _groups(data)
-    sizes = np.bincount(groups[groups >= 0], minlength=len(whole.by_class))
-    if sizes.min() > rows_of_each(len(data.y)):
-        return data
     classes = classes_of(data.y.T)
+    if np.bincount(classes, minlength=len(whole.by_class)).min() > rows_of_each(len(classes)):
+        return data
     given = np.ones(len(classes)) if data.weights is None else data.weights
-    seen = np.bincount(classes, weights=given, minlength=len(sizes))
+    seen = np.bincount(classes, weights=given, minlength=len(whole.by_class))
     factors = whole.by_class / np.where(seen > 0, seen, 1.0) * (len(classes) / whole.n_rows)
     counts = data.counts if data.counts is not None else given
     return replace(data, weights=given * factors[classes], counts=counts)
@@ -213,13 +206,13 @@ def _wanted(spec: FitSpec, sample_rows: int | str | None, shape: tuple[int, int]
 
 def _whole_of(data: TrainingData) -> Whole:
     """All rows of data in memory."""
-    n_rows = len(data.y)
+    numbers = np.arange(len(data.y)) if data.weights is None else np.flatnonzero(data.weights)
     return Whole(
         ArraySource(data.X, data.y, data.weights, data.counts),
-        n_rows,
-        np.arange(n_rows),
-        extremes=None if data.has_codes else Extremes.of(data.y),
-        mean_weight=1.0 if data.weights is None else float(data.weights.mean()),
+        len(numbers),
+        numbers,
+        extremes=None if data.has_codes else Extremes.of(data.y if data.weights is None else data.y[numbers]),
+        mean_weight=1.0 if data.weights is None else float(data.weights[numbers].mean()),
         by_class=np.bincount(classes_of(data.y.T), weights=data.weights) if data.has_codes else None,
     )
 
@@ -236,8 +229,7 @@ def all_rows_of(data: TrainingData, seen: Observations, spec: FitSpec) -> AllRow
         if whole.extremes is not None:
             targets = usual_targets(data.y, whole.extremes.values)
             largest = np.abs(np.clip(whole.extremes.values, *targets)).max(axis=0)
-        unit = 1.0 if data.weights is None else whole.mean_weight
-        change = Prepared(targets=targets, features=range_of_features(seen.X), weight_unit=unit)
+        change = Prepared(targets=targets, features=range_of_features(seen.X), weight_unit=whole.mean_weight)
     elif whole.extremes is not None:
         largest = whole.extremes.largest
     return AllRows(whole.source.map(change), whole.n_rows, numbers, largest=largest)

@@ -38,16 +38,15 @@ def bound_of_keys(most: int, n_rows: int | None) -> np.uint64:
     return np.uint64(2**64 - 1) if share >= 1 else np.uint64(share * 2.0**64)
 
 
-def sample_numbers(n_rows: int, most: int, seed: int) -> np.ndarray:
-    """Numbers, ascending, of a sample of so many of n rows that are in memory: the one that a pass would find."""
-    return sampled_places(keys_of(np.arange(n_rows), seed), most)
+def sample_numbers(numbers: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """Of ascending numbers of rows, those of a sample of so many: the one that a pass over these rows would find."""
+    return numbers[sampled_places(keys_of(numbers, seed), most)]
 
 
 def sampled_places(keys: np.ndarray, most: int, groups: np.ndarray | None = None, of_each: int = 0) -> np.ndarray:
     """Places, ascending, of the lowest keys; of groups, first those of up to `of_each` rows of every one.
 
-    Where there are too many groups for that, each has as many rows as any other has, as far as it goes. Rows of groups
-    below zero do not come first.
+    Where there are too many groups for that, each has as many rows as any other has, as far as it goes.
     """
     if len(keys) <= most:
         return np.arange(len(keys))
@@ -55,9 +54,8 @@ def sampled_places(keys: np.ndarray, most: int, groups: np.ndarray | None = None
     if groups is None or not of_each:
         return lowest
     # Groups that have their rows among the lowest keys need no others.
-    n_groups = max(int(groups.max()) + 1, 1)
-    has_few = np.bincount(groups[lowest][groups[lowest] >= 0], minlength=n_groups) < of_each
-    may_be = (groups >= 0) & has_few[groups]
+    has_few = np.bincount(groups[lowest], minlength=int(groups.max()) + 1) < of_each
+    may_be = has_few[groups]
     may_be[lowest] = True
     places = np.flatnonzero(may_be)
     ranks = _ranks(keys[places], groups[places], of_each)
@@ -65,27 +63,26 @@ def sampled_places(keys: np.ndarray, most: int, groups: np.ndarray | None = None
 
 
 def _ranks(keys: np.ndarray, groups: np.ndarray, most: int) -> np.ndarray:
-    """How many keys of its group are below each key, up to so many; as many as that for groups below zero."""
+    """How many keys of its group are below each key, up to so many."""
     order = np.lexsort((keys, groups))
     ordered, ranks = groups[order], np.empty(len(keys), dtype=np.intp)
     ranks[order] = np.minimum(np.arange(len(keys)) - np.searchsorted(ordered, ordered), most)
-    ranks[groups < 0] = most
     return ranks
 
 
-def groups_of(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """A number for the class of every row, and -1 for rows of weight 0, which are of none."""
-    if labels.dtype.kind == "O":
-        known: dict[object, int] = {}
-        which = np.array([known.setdefault(label, len(known)) for label in labels.tolist()], dtype=np.intp)
-    else:
-        which = np.unique(labels, return_inverse=True)[1]
-    return which if weights is None else np.where(weights > 0, which, -1)
+def groups_of(labels: np.ndarray) -> np.ndarray:
+    """A number for the class of every row."""
+    if labels.dtype.kind != "O":
+        return np.unique(labels, return_inverse=True)[1]
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(label, len(known)) for label in labels.tolist()], dtype=np.intp)
 
 
 @dataclass(frozen=True)
 class RowSample:
     """Up to `most` rows, those of the lowest keys; samples of two sets of rows add up to one of both.
+
+    A row of weight 0 is in no sample.
 
     parts    rows that may be in it, as blocks; more than are wanted until it is asked for
     keys     of the rows of each part
@@ -101,9 +98,10 @@ class RowSample:
     def of_block(cls, block: RowBlock, most: int, seed: int, bound: np.uint64, of_each: int = 0) -> RowSample:
         """Those of a block that may be in it."""
         keys = keys_of(block.numbers, seed)
-        may_be = keys <= bound
-        if of_each:
-            may_be |= _ranks(keys, groups_of(block.y[:, 0], block.weights), of_each) < of_each
+        # How many rows have a weight is not known, and so no bound on the keys of enough of them.
+        may_be = keys <= bound if block.weights is None else block.weights > 0
+        if of_each and block.weights is None:
+            may_be |= _ranks(keys, groups_of(block.y[:, 0]), of_each) < of_each
         kept = np.flatnonzero(may_be)
         found = cls(most, (_rows_of(block, kept),), (keys[kept],), of_each)
         return found.reduced() if len(kept) > most else found
@@ -116,7 +114,7 @@ class RowSample:
     def reduced(self) -> RowSample:
         """The same in one part, of no more rows than are wanted, in the order of their numbers."""
         keys, joined = np.concatenate(self.keys), _joined(self.parts)
-        groups = groups_of(joined.y[:, 0], joined.weights) if self.of_each else None
+        groups = groups_of(joined.y[:, 0]) if self.of_each else None
         kept = sampled_places(keys, self.most, groups, self.of_each)
         kept = kept[np.argsort(joined.numbers[kept])]
         return RowSample(self.most, (_rows_of(joined, kept),), (keys[kept],), self.of_each)
