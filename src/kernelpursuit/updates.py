@@ -81,7 +81,7 @@ class Stagewise(Update):
     Parameters
     ----------
     shrinkage : float
-        Part of the optimal step that is taken, above 0 and up to 1.
+        Fraction of the optimal step that is taken, above 0 and up to 1.
     refit_every : int, optional
         Refit all weights every so many steps, and at the end those of the model that is kept (Vincent and Bengio
         figure 4); never without it. For another loss than the squared one.

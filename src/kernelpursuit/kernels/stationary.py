@@ -60,7 +60,7 @@ class Matern32(FormulaKernel):
     Examples
     --------
     >>> from kernelpursuit.kernels import Matern32
-    >>> Matern32(gamma=1.0)([[0.0]], [[0.01], [0.1], [1.0]]).round(4)  # for functions with a slope but no curvature
+    >>> Matern32(gamma=1.0)([[0.0]], [[0.01], [0.1], [1.0]]).round(4)  # for functions with one derivative
     array([[0.9997, 0.9745, 0.2978]])
     """
 
@@ -73,7 +73,7 @@ class Matern52(FormulaKernel):
     Examples
     --------
     >>> from kernelpursuit.kernels import Matern52
-    >>> Matern52(gamma=1.0)([[0.0]], [[0.01], [0.1], [1.0]]).round(4)  # for functions with a curvature everywhere
+    >>> Matern52(gamma=1.0)([[0.0]], [[0.01], [0.1], [1.0]]).round(4)  # for functions with two derivatives
     array([[0.9998, 0.9837, 0.3173]])
     """
 

@@ -129,7 +129,7 @@ class PursuitPath:
         is the root of the sum, `loo` and `validation` are means of the loss, and `loo` is an approximation: one step of
         Newton's method, in the metric of the last refit, away from the weights without the row.
     loo_error, validation_error, cv_error : arrays of shape (n_steps + 1,) or None
-        Part of the rows, left out, held out or in folds, that are put in a wrong class; for classifiers.
+        Fraction of the rows, left out, held out or in folds, that are put in a wrong class; for classifiers.
     inverse_temperature : array of shape (n_steps + 1,) or None
         What scores are multiplied by before they become probabilities, for classifiers whose loss has none of its own;
         with many rows, that of a model up to a tenth smaller.
@@ -263,7 +263,7 @@ class PursuitPath:
         return refit.get("target_residual", self.target_residual[k]) * (self.n_units / self.total_weight) / free
 
     def half_width(self, k: int, coverage: float) -> np.ndarray:
-        """Half the width of intervals of one width that hold this part of new targets, around the model after k steps.
+        """Half the width of intervals of one width that hold this fraction of new targets, around the model after k steps.
 
         The quantile of the absolute leave-one-out errors, shape (n_targets,); linear between the levels that are kept.
         """

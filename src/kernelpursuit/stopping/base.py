@@ -82,7 +82,7 @@ class StoppingRule(ByName):
         return None
 
     def validation_fraction(self) -> float | None:
-        """Part of the training rows to hold out, or None."""
+        """Fraction of the training rows to hold out, or None."""
         return None
 
     def n_folds(self) -> int | None:

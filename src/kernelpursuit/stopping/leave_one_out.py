@@ -45,7 +45,7 @@ class Loo(_LooRule):
     Parameters
     ----------
     patience : steps without a new least after which the loop ends; None never ends it
-    within : keep the fewest atoms whose error is above the least by no more than this part of it
+    within : keep the fewest atoms whose error is above the least by no more than this fraction of it
 
     Examples
     --------
@@ -110,7 +110,7 @@ class LooError(LeastRule):
     for_any_loss = True
 
     def curve(self, path: Path) -> np.ndarray:
-        """The part of the rows in a wrong class."""
+        """The fraction of the rows in a wrong class."""
         if path.loo_error is None:
             raise ValueError(
                 "stop='loo-error' needs the leave-one-out errors of a classifier, fitted with update='orthogonal'; "
