@@ -94,16 +94,16 @@ kernelpursuit has the BSD 3-Clause licence: use it in anything, also closed and 
 
 ## What it imports
 
-Nothing of these packages is copied into ours; each is installed for itself. The second column says which extra asks for a package;
-those of `docs`, `test`, `dev` and `bench` are for people who work on the library.
+Nothing of these packages is copied into ours; each is installed for itself. The second column says which extra asks for
+a package; those of `docs`, `test`, `dev` and `bench` are for people who work on the library.
 
 | package | needed for | licence |
 |---|---|---|"""
 
 TAIL = """
-These are the words of each package's own metadata. Wheels of NumPy, SciPy and others also carry compiled libraries under licences of
-their own, such as OpenBLAS (BSD-3-Clause) and the runtime of GNU Fortran (GPL-3.0 with the GCC Runtime Library Exception, which
-leaves programs that use it free); the wheels hold the texts.
+These are the words of each package's own metadata. Wheels of NumPy, SciPy and others also carry compiled libraries
+under licences of their own, such as OpenBLAS (BSD-3-Clause) and the runtime of GNU Fortran (GPL-3.0 with the GCC
+Runtime Library Exception, which leaves programs that use it free); the wheels hold the texts.
 
 ## What is in our wheels
 

@@ -263,7 +263,7 @@ class PursuitPath:
         return refit.get("target_residual", self.target_residual[k]) * (self.n_units / self.total_weight) / free
 
     def half_width(self, k: int, coverage: float) -> np.ndarray:
-        """Half the width of intervals of one width that hold this fraction of new targets, around the model after k steps.
+        """Half the width of intervals, all of one width, that hold this fraction of new targets, after k steps.
 
         The quantile of the absolute leave-one-out errors, shape (n_targets,); linear between the levels that are kept.
         """
