@@ -41,27 +41,26 @@ if [ "$(uname)" = Linux ] && "$WORK/build/bin/python" -m pip install --quiet aud
 fi
 $PYTHON release/contents.py dist/*
 
-# Installs and runs a wheel in an empty environment, in which no compiler can be found.
+# Install what follows in an empty environment, in which no compiler can be found, and run the smoke test there.
+SMOKE=$PWD/tests/smoke.py
 try() {
-  local name=$1 wheel=$2
+  local name=$1 option=$2
   shift 2
-  say "$name"
+  say "installed without a compiler: $name"
   $PYTHON -m venv "$WORK/$name"
   (
     cd "$WORK"
     export CC=/bin/false CXX=/bin/false PATH="$WORK/$name/bin"
-    python -m pip install --quiet --only-binary :all: --find-links "$HOME_OF_WHEELS" "$@" "$wheel"
-    python "$SMOKE" $NATIVE
+    python -m pip install --quiet --only-binary :all: "$@"
+    python "$SMOKE" "$option"
   )
 }
-HOME_OF_WHEELS=$PWD/dist SMOKE=$PWD/tests/smoke.py NATIVE=--native
 WHEEL=$(ls "$PWD"/dist/*.whl | grep -v none-any)
 PURE=$(ls "$PWD"/dist/*-none-any.whl)
 $PYTHON tests/floor_versions.py > "$WORK/floor.txt"
-try newest "$WHEEL" jinja2
-try oldest "$WHEEL" -c "$WORK/floor.txt" jinja2
-NATIVE=
-try without-core "$PURE"
+try newest --native "$WHEEL" jinja2
+try oldest --native "$WHEEL" jinja2 -c "$WORK/floor.txt"
+try numpy --numpy "$PURE" jinja2
 
 say "import time"
 "$WORK/newest/bin/python" release/import_time.py
