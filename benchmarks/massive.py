@@ -126,7 +126,7 @@ def fit_sample(name: str, words: str, split: int, shortlist: int) -> Report:
     order = np.random.default_rng(SEED + split).permutation(len(y))
     train, test = np.split(order, [min(40_000, 9 * len(y) // 10)])
     estimator = KernelPursuitRegressor(
-        gamma=1.0 / X.shape[1], max_atoms=400, alpha=1e-3, stop="max", random_state=split
+        gamma=1.0 / X.shape[1], max_atoms=SAMPLE_ATOMS, alpha=1e-3, stop="max", random_state=split
     )
     estimator.set_params(sample_rows=SAMPLE_ROWS[words], shortlist=shortlist or None, memory_budget=BUDGET)
     with Measured() as measured:
