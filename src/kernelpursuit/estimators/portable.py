@@ -61,7 +61,7 @@ class Portable:
         dtype : {"float64", "float32"}, default="float64"
             Of ONNX, the type of rows and predictions; of C, that of all arithmetic.
         interval : float, optional
-            Of ONNX and Python: the fraction of targets that intervals should hold, to have these as well.
+            The fraction of targets that intervals should hold, to have the intervals of `predict_interval` as well.
         quantise : bool, default=False
             Of C: centres as 16-bit integers. What that costs is said of the file.
         table, key, dialect : str

@@ -36,10 +36,10 @@ DIALECTS = ("duckdb", "sqlite")
 # What else a target may be told.
 OPTIONS = {
     "onnx": ("dtype", "interval"),
-    "c": ("dtype", "quantise"),
-    "javascript": (),
+    "c": ("dtype", "quantise", "interval"),
+    "javascript": ("interval",),
     "python": ("interval",),
-    "sql": ("table", "key", "dialect"),
+    "sql": ("table", "key", "dialect", "interval"),
 }
 DEFAULTS = {"dtype": "float64", "interval": None, "quantise": False, "table": "rows", "key": None, "dialect": "duckdb"}
 # Microseconds of one call with one row, and nanoseconds of a multiply-add and of an exponential in it: near what
