@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from kernelpursuit.plotting.frames import as_frame
 from kernelpursuit.plotting.parts import CLASS_COLOURS, ORANGE, figure_and_axes, tidy
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
@@ -97,3 +99,9 @@ class SearchDisplay:
         tidy(ax)
         ax.legend(frameon=False, fontsize="small")
         return self
+
+    def frame(self) -> pd.DataFrame:
+        """Return the results of the search, and which of them is the best."""
+        results = {"gamma": self.gamma, "alpha": self.alpha, "score": self.score}
+        is_best = np.arange(len(self.score)) == self.best
+        return as_frame({**results, "standard_error": self.standard_error, "is_best": is_best})
