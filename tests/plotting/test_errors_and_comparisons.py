@@ -145,8 +145,8 @@ def test_dependence_is_an_average_over_rows(model, two_targets, classifier):
     target = DependenceDisplay.from_estimator(two_targets, 3, X[:30], n_points=5, target=1, coverage=None)
     assert target.average[2] == pytest.approx(two_targets.predict(changed)[:, 1].mean())
     assert target.lower is None
-    iris = DependenceDisplay.from_estimator(classifier, 2, IRIS, label=1, max_rows=20)
-    changed = IRIS[np.linspace(0, 149, 20).round().astype(int)]
+    iris = DependenceDisplay.from_estimator(classifier, 2, IRIS, target=1)
+    changed = IRIS.copy()
     changed[:, 2] = iris.points[-1]
     assert iris.average[-1] == pytest.approx(classifier.predict_proba(changed)[:, 1].mean())
     assert iris.output == "probability of class 1"
@@ -262,7 +262,8 @@ def test_what_is_refused(model, classifier, pair):
         (lambda: ReliabilityDisplay.from_estimator(classifier, IRIS, SPECIES, label=7), "label=7 is none of"),
         (lambda: DependenceDisplay.from_estimator(model, "age"), "feature='age' is not known"),
         (lambda: DependenceDisplay.from_estimator(model, 99), "feature=99 is not there"),
-        (lambda: DependenceDisplay.from_estimator(classifier, 0, label=7), "label=7 is none of"),
+        (lambda: DependenceDisplay.from_estimator(classifier, 0, target=7), "target=7 is none of"),
+        (lambda: DependenceDisplay.from_estimator(model, 0, target=1), "target=1 is not there"),
         (lambda: DependenceDisplay.from_estimator(K, 0), "kernel='precomputed' has no features"),
         (lambda: DependenceDisplay.from_estimator(functions, 0), "no centres that could stand for rows; give X"),
         (lambda: CentersDisplay.from_estimator(functions), "no centres to draw"),

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from kernelpursuit.estimators.base import BaseKernelPursuit
 
-# Lines of single rows that are drawn.
-DRAWN_ROWS = 30
+# Rows that predictions are averaged over, and lines of single rows that are drawn.
+MOST_ROWS, DRAWN_ROWS = 200, 30
 
 
 @dataclass
@@ -83,11 +83,9 @@ class DependenceDisplay:
         feature: int | str,
         X: Matrix = None,
         *,
-        target: int = 0,
-        label: Any = None,
+        target: Any = None,
         coverage: float | None = 0.9,
         n_points: int = 40,
-        max_rows: int = 200,
         ax: Axes | None = None,
     ) -> Self:
         """Draw the partial dependence of a model on a feature.
@@ -100,17 +98,14 @@ class DependenceDisplay:
             The feature, by its place or by its name.
         X : array, CSR matrix or frame of shape (n_samples, n_features), optional
             Rows over which predictions are averaged; by default the centres of the model, of which a model that was
-            saved and loaded has no more.
-        target : int
-            Which one to show, of several targets.
-        label : optional
-            Of a classifier, the class whose probability is shown; by default the last.
+            saved and loaded has no more. Of more than 200 rows, 200 are taken, evenly.
+        target : optional
+            The place of one of several targets, by default the first; of a classifier, the class whose probability is
+            shown, by default the last.
         coverage : float or None, default=0.9
             What intervals should hold; None for none. Classifiers have none.
         n_points : int, default=40
             Values of the feature, evenly over its range.
-        max_rows : int, default=200
-            Rows that are taken, evenly from all. Predictions are made of `n_points * max_rows` rows.
         ax : matplotlib axes, optional
             Where to draw; by default new axes.
 
@@ -124,15 +119,14 @@ class DependenceDisplay:
         >>> display = DependenceDisplay.from_estimator(model, 3, X)
         """
         n_points = check_number("n_points", n_points, low=2, integer=True)
-        max_rows = check_number("max_rows", max_rows, low=1, integer=True)
         estimator = best_of(estimator)
         model = kernel_model(estimator)
         names = names_in_model(estimator, model, model.n_features_in_)
-        place = _place(feature, names)
+        place = place_of(feature, names)
         rows = background(estimator, model, X)
-        rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), max_rows)).round().astype(int)]
+        rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).round().astype(int)]
         points = grid_over(rows[:, place], n_points)
-        column, output = _output(model, target, label)
+        column, output = _output(model, target)
         each = individual_dependence(model.model_, rows, [place], points)[:, :, column]
         lower = upper = None
         if coverage is not None and not hasattr(model, "classes_"):
@@ -198,7 +192,7 @@ def centers_of(model: BaseKernelPursuit) -> tuple[np.ndarray, np.ndarray]:
     return centers[known], known
 
 
-def _place(feature: int | str, names: list[str]) -> int:
+def place_of(feature: int | str, names: list[str]) -> int:
     if isinstance(feature, str):
         if feature not in names:
             raise ValueError(f"feature={feature!r} is not known; give a place or one of {', '.join(names[:10])}.")
@@ -209,14 +203,18 @@ def _place(feature: int | str, names: list[str]) -> int:
     return place
 
 
-def _output(model: BaseKernelPursuit, target: int, label: Any) -> tuple[int, str]:
+def _output(model: BaseKernelPursuit, target: Any) -> tuple[int, str]:
     """The column of what is predicted, and what it is called."""
     if not hasattr(model, "classes_"):
-        return target, "prediction" if model._y_ndim == 1 else f"prediction of target {target}"
+        place: int = check_number("target", 0 if target is None else target, low=0, integer=True)
+        n_targets = model.path_.n_targets
+        if place >= n_targets:
+            raise ValueError(f"target={place} is not there; give a place from 0 to {n_targets - 1}.")
+        return place, "prediction" if model._y_ndim == 1 else f"prediction of target {place}"
     classes = np.asarray(model.classes_)
-    label = classes[-1] if label is None else label
+    label = classes[-1] if target is None else target
     if label not in classes:
-        raise ValueError(f"label={label!r} is none of the classes; give one of {classes.tolist()}.")
+        raise ValueError(f"target={label!r} is none of the classes; give one of {classes.tolist()}.")
     return int(np.flatnonzero(classes == label)[0]), f"probability of class {label}"
 
 
