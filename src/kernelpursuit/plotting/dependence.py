@@ -193,6 +193,7 @@ def centers_of(model: BaseKernelPursuit) -> tuple[np.ndarray, np.ndarray]:
 
 
 def place_of(feature: int | str, names: list[str]) -> int:
+    """Place of a feature that is given by its place or its name."""
     if isinstance(feature, str):
         if feature not in names:
             raise ValueError(f"feature={feature!r} is not known; give a place or one of {', '.join(names[:10])}.")

@@ -1,0 +1,184 @@
+"""`model.explain(X)`: from a fitted estimator and rows to an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelpursuit._types import Matrix
+from kernelpursuit._validate import check_flag, check_number
+from kernelpursuit.estimators.base import BaseKernelPursuit
+from kernelpursuit.explain.attribution import Attribution
+from kernelpursuit.explain.explanation import Explanation
+from kernelpursuit.export.describe import describe
+from kernelpursuit.export.description import Description
+from kernelpursuit.export.writing import names_of
+from kernelpursuit.model import FittedModel, OneVsRestModel
+from kernelpursuit.rows import dense
+
+# Centres that stand for background rows, at most.
+MOST_BACKGROUND = 100
+
+
+def explain(
+    estimator: BaseKernelPursuit,
+    X: Matrix,
+    *,
+    target: Any,
+    background: Matrix,
+    features: bool,
+    n_orders: int,
+) -> Explanation:
+    """Explain the scores of rows; see `Portable.explain`."""
+    n_orders = check_number("n_orders", n_orders, low=4, integer=True)
+    wants_features = check_flag("features", features)
+    if background is not None and not wants_features:
+        raise ValueError("background is what features are compared with; leave it out, or ask for features=True.")
+    direction, output = _direction(estimator, target)
+    rows = _rows(estimator, X)
+    members = list(_members(estimator, direction))
+    sums = [_sums(model, weights, rows, estimator._n_threads) for model, weights in members]
+    places, numbers, centers = _centers([model for model, _ in members])
+    found = Explanation(
+        scores=np.sum([one.scores for one in sums], axis=0),
+        base=np.sum([one.base for one in sums], axis=0),
+        atoms=np.hstack([one.atoms for one in sums]),
+        outside=np.sum([one.outside for one in sums], axis=0),
+        center_of=places,
+        center_numbers=numbers,
+        center_rows=centers,
+        names=list(names_of(estimator)),
+        output=output,
+    )
+    if not wants_features:
+        return found
+    others = _background(estimator, background)
+    attribution = Attribution(members, _described(estimator), direction, background=others, n_orders=n_orders)
+    return _with_features(found, attribution, dense(rows, np.float64))
+
+
+# -- Scores and what they are sums of ---------------------------------------------------------------------------------
+
+
+def _direction(estimator: BaseKernelPursuit, target: Any) -> tuple[np.ndarray, str]:
+    """The weights of the model's scores in the one that is explained, and what that is called."""
+    n_scores = sum(one.path.n_targets for one in estimator.model_.models)
+    if not hasattr(estimator, "classes_"):
+        place: int = check_number("target", 0 if target is None else target, low=0, integer=True)
+        if place >= n_scores:
+            raise ValueError(f"target={place} is not there; give a place from 0 to {n_scores - 1}.")
+        word = "prediction" if estimator.model_.models[0].scores_are_targets else "score"
+        return np.eye(n_scores)[place], word if n_scores == 1 else f"{word} of target {place}"
+    classes = np.asarray(estimator.classes_)
+    label = classes[-1] if target is None else target
+    if label not in classes:
+        raise ValueError(f"target={label!r} is none of the classes; give one of {classes.tolist()}.")
+    place = int(np.flatnonzero(classes == label)[0])
+    output = f"score of class {label}"
+    if len(classes) > 2:
+        return np.eye(n_scores)[place], output
+    # Of two classes there is one score, or the difference of two, and the first class has it with the other sign.
+    return (2 * place - 1) * (np.ones(1) if n_scores == 1 else np.array([-1.0, 1.0])), output
+
+
+def _rows(estimator: BaseKernelPursuit, X: Matrix) -> Any:
+    rows = estimator._rows(X, estimator.n_atoms_)
+    if isinstance(estimator.model_, OneVsRestModel) and rows.shape[1] != estimator.n_features_in_:
+        return estimator.model_.all_columns(rows)
+    return rows
+
+
+def _members(estimator: BaseKernelPursuit, direction: np.ndarray) -> Iterator[tuple[FittedModel, np.ndarray]]:
+    """Yield the models that have a say in the score, and the weights of their own scores in it."""
+    first = 0
+    for model in estimator.model_.models:
+        mine = direction[first : first + model.path.n_targets]
+        first += model.path.n_targets
+        if mine.any():
+            yield model, mine
+
+
+class _Sums(NamedTuple):
+    scores: np.ndarray
+    base: np.ndarray
+    atoms: np.ndarray
+    outside: np.ndarray
+
+
+def _sums(model: FittedModel, direction: np.ndarray, rows: Any, n_threads: int) -> _Sums:
+    """What the score of one model is a sum of."""
+    values = model.values(rows, model.kept, n_threads).T
+    base = np.broadcast_to(model.intercept, (rows.shape[0], len(direction)))
+    if model.always is not None:
+        base = base + model.values(rows, model.always, n_threads).T @ model.fixed_coef.T
+    total = base + values @ model.coef.T
+    held = model.within_limits(total, *model.surroundings(rows, n_threads))
+    return _Sums(held @ direction, base @ direction, values * (direction @ model.coef), (held - total) @ direction)
+
+
+def _centers(models: Sequence[FittedModel]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Of all atoms the place among the distinct centres, the numbers of these, and these rows; -1 for no centre."""
+    numbers = np.concatenate([one.center_indices for one in models])
+    centers = [one.centers for one in models]
+    if models[0].is_precomputed or any(sp.issparse(one) for one in centers):
+        keys, has_center = numbers[:, None], np.full(len(numbers), True)
+    elif any(one is None for one in centers):
+        return np.full(len(numbers), -1), numbers[:0], None
+    else:
+        keys = np.vstack(centers)
+        has_center = np.isfinite(keys).all(axis=1)
+    known = np.flatnonzero(has_center)
+    _, first, group = np.unique(keys[known], axis=0, return_index=True, return_inverse=True)
+    # In the order of the atoms, so that the first centre is that of the first atom.
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    places = np.full(len(numbers), -1)
+    places[known] = rank[np.ravel(group)]
+    first = known[first[order]]
+    return places, numbers[first], None if models[0].is_precomputed else _stacked(centers)[first]
+
+
+def _stacked(centers: list[Matrix]) -> Any:
+    return sp.vstack(centers, format="csr") if sp.issparse(centers[0]) else np.vstack(centers)
+
+
+# -- Features ---------------------------------------------------------------------------------------------------------
+
+
+def _background(estimator: BaseKernelPursuit, background: Matrix) -> np.ndarray:
+    """Rows that features are compared with: those that are given, or centres."""
+    if estimator.model_.is_precomputed:
+        raise ValueError("kernel='precomputed' has no features; ask for atoms and centres alone by features=False.")
+    if background is not None:
+        return dense(_rows(estimator, background), np.float64)
+    centers = estimator.centers_
+    found = np.zeros((0, estimator.n_features_in_)) if centers is None else dense(centers, np.float64)
+    found = found[np.isfinite(found).all(axis=1)]
+    if not len(found):
+        raise ValueError("The model has no centres that features could be compared with; give background rows.")
+    return found[np.linspace(0, len(found) - 1, min(len(found), MOST_BACKGROUND)).round().astype(int)]
+
+
+def _described(estimator: BaseKernelPursuit) -> Description | None:
+    """The model as formulas; None where a kernel, a function or a loss is one of Python."""
+    try:
+        return describe(estimator.model_, names_of(estimator))
+    except ValueError:
+        # What cannot be written as formulas can still be tried on rows.
+        return None
+
+
+def _with_features(found: Explanation, attribution: Attribution, rows: np.ndarray) -> Explanation:
+    """The explanation with Shapley values of the features."""
+    rng = np.random.default_rng(0)
+    each = [attribution.values(row, rng) for row in rows]
+    phi, errors = (np.array([one[i] for one in each]).reshape(rows.shape) for i in range(2))
+    expected = float(attribution.sums(attribution.background).mean())
+    return replace(
+        found, X=rows, features=phi, expected=expected, standard_error=None if attribution.is_exact else errors
+    )
