@@ -90,7 +90,8 @@ def fitted(name):
     settings = {"gamma": 0.5, "max_atoms": 12, "stop": "max", "penalty": "ridge", "alpha": 1e-3, **MODELS[name]}
     if name in ("linear", "own kernel"):
         settings["max_atoms"] = 5
-    model = KernelPursuitRegressor(**settings).fit(X, np.abs(np.round(Y)) if name == "poisson" else Y)
+    y = {"poisson": np.abs(np.round(Y)), "line as atoms": 99 * X[:, 3] + Y}.get(name, Y)
+    model = KernelPursuitRegressor(**settings).fit(X, y)
     return model.at(0) if name == "no atoms" else model
 
 
