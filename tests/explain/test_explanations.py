@@ -204,6 +204,13 @@ def test_products_by_gauss_and_by_coalitions(n):
     assert (np.abs(estimate - wanted) <= 5 * error + 1e-12).all()
 
 
+def test_a_line_alone_is_compared_with_the_mean():
+    line = plain_regressor(kernel="matern32", gamma=0.5, trend="linear", max_atoms=3).fit(X, Y).at(0)
+    found = line.explain(ROWS)
+    np.testing.assert_allclose(found.expected, line.predict(X.mean(axis=0)[None])[0])
+    np.testing.assert_allclose(found.expected + found.features.sum(axis=1) + found.outside, line.predict(ROWS))
+
+
 def test_a_feature_that_does_nothing_has_nothing():
     found = fitted("scales that are zero").explain(ROWS, background=BACKGROUND)
     np.testing.assert_array_equal(found.features[:, [1, 3]], 0.0)

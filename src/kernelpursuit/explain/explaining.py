@@ -18,6 +18,7 @@ from kernelpursuit.export.describe import describe
 from kernelpursuit.export.description import Description
 from kernelpursuit.export.writing import names_of
 from kernelpursuit.model import FittedModel, OneVsRestModel
+from kernelpursuit.plotting.parts import names_in_model
 from kernelpursuit.rows import dense
 
 # Centres that stand for background rows, at most.
@@ -51,13 +52,14 @@ def explain(
         center_of=places,
         center_numbers=numbers,
         center_rows=centers,
-        names=list(names_of(estimator)),
+        names=names_in_model(estimator, estimator, estimator.n_features_in_),
         output=output,
     )
     if not wants_features:
         return found
-    others = _background(estimator, background)
-    attribution = Attribution(members, _described(estimator), direction, background=others, n_orders=n_orders)
+    described = _described(estimator)
+    others = _background(estimator, background, described)
+    attribution = Attribution(members, described, direction, background=others, n_orders=n_orders)
     return _with_features(found, attribution, dense(rows, np.float64))
 
 
@@ -150,8 +152,8 @@ def _stacked(centers: list[Matrix]) -> Any:
 # -- Features ---------------------------------------------------------------------------------------------------------
 
 
-def _background(estimator: BaseKernelPursuit, background: Matrix) -> np.ndarray:
-    """Rows that features are compared with: those that are given, or centres."""
+def _background(estimator: BaseKernelPursuit, background: Matrix, described: Description | None) -> np.ndarray:
+    """Rows that features are compared with: those given, or centres, or of a line alone where it is centred."""
     if estimator.model_.is_precomputed:
         raise ValueError("kernel='precomputed' has no features; ask for atoms and centres alone by features=False.")
     if background is not None:
@@ -159,6 +161,9 @@ def _background(estimator: BaseKernelPursuit, background: Matrix) -> np.ndarray:
     centers = estimator.centers_
     found = np.zeros((0, estimator.n_features_in_)) if centers is None else dense(centers, np.float64)
     found = found[np.isfinite(found).all(axis=1)]
+    if not len(found) and described is not None and not described.blocks:
+        found = np.zeros((1, estimator.n_features_in_))
+        found[0, described.line.features] = described.line.center
     if not len(found):
         raise ValueError("The model has no centres that features could be compared with; give background rows.")
     return found[np.linspace(0, len(found) - 1, min(len(found), MOST_BACKGROUND)).round().astype(int)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+# How numbers stand beside bars, and places for bars, at least.
+LABELS: dict[str, Any] = {"padding": 4, "fontsize": "small"}
+FEWEST_PLACES = 4
 VIEWS = ("features", "centers", "atoms")
 
 
@@ -143,10 +146,10 @@ class Explanation:
             shown.append((f"{len(others)} others", parts[others].sum()))
         _, ax = figure_and_axes(ax)
         _draw(ax, shown)
-        word = "on average" if by == "features" else "as the base"
+        word = "average" if by == "features" else "base"
         ax.set_xlabel(f"contribution to the {self.output}")
         ax.set_title(
-            f"{self.output} {self.scores[row]:.4g} = {first:.4g} {word} and these", loc="left", fontsize="medium"
+            f"{self.output} {self.scores[row]:.4g} = {first:.4g} ({word}) and the bars", loc="left", fontsize="medium"
         )
         return ax
 
@@ -155,9 +158,10 @@ def _draw(ax: Axes, shown: list[tuple[str, float]]) -> None:
     """Bars to the right for what raises the score and to the left for what lowers it, the numbers beside them."""
     places, sizes = np.arange(len(shown)), np.array([value for _, value in shown])
     bars = ax.barh(places, sizes, color=np.where(sizes >= 0, BLUE, ORANGE), height=0.7)
-    ax.bar_label(bars, [f"{value:+.3g}" for value in sizes], padding=4, fontsize="small")
+    ax.bar_label(bars, [f"{value:+.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:+.3g}" for value in sizes], **LABELS)
     ax.axvline(0.0, color=GREY, lw=0.8)
     ax.set_yticks(places, [name for name, _ in shown])
-    ax.invert_yaxis()
-    ax.margins(x=0.16)
+    # Bars of few contributions are no wider than those of many.
+    ax.set_ylim(max(len(shown), FEWEST_PLACES) - 0.5, -0.5)
+    ax.margins(x=0.2)
     tidy(ax)
