@@ -15,6 +15,7 @@ from kernelpursuit.model import OneVsRestModel
 from kernelpursuit.plotting.frames import as_frame
 from kernelpursuit.plotting.parts import (
     CLASS_COLOURS,
+    LINE_STYLES,
     best_of,
     distinct_names,
     figure_and_axes,
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 
     from kernelpursuit.estimators.base import BaseKernelPursuit
 
-# Lines differ by more than their colour.
-STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))
+# Models differ by more than their colour.
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -120,7 +120,7 @@ class ComparisonDisplay:
         ax = self.ax_
         shorts = distinct_names(list(self.errors), 20)
         for i, ((name, error), short) in enumerate(zip(self.errors.items(), shorts)):
-            colour, style = CLASS_COLOURS[i % len(CLASS_COLOURS)], STYLES[i % len(STYLES)]
+            colour, style = CLASS_COLOURS[i % len(CLASS_COLOURS)], LINE_STYLES[i % len(LINE_STYLES)]
             k, sizes = self.kept[name], self.sizes[name]
             label = f"{short}: {sizes[k]} atoms, {error[k]:.3g}"
             ax.plot(sizes, error, color=colour, ls=style, lw=1.7)

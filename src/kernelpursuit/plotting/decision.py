@@ -194,7 +194,10 @@ class DecisionDisplay:
         filled = ax.contourf(*self.axes, self.values, levels=levels, cmap=shades, extend=extend)
         _border(ax, self.axes, self.values - middle)
         if colorbar:
-            bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, ticks=MaxNLocator(5))
+            # Only ticks within: at the pointed ends, labels would lie on each other.
+            ticks = MaxNLocator(5).tick_values(levels[0], levels[-1])
+            within = ticks[(ticks >= levels[0]) & (ticks <= levels[-1])]
+            bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, ticks=within)
             bar.set_label(f"{self.response} of class {self.classes[1]}")
 
     def _shade_several(self, ax: Axes) -> None:

@@ -23,6 +23,9 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#7F7F7F"
 # Colours of classes, in their order.
 CLASS_COLOURS = (BLUE, ORANGE, GREEN, "#AA4499", "#8C6D00", "#3AA0D8", "#882255", "#444444")
 
+# Lines differ by these as well, for print in grey.
+LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))
+
 
 def best_of(estimator: BaseEstimator) -> BaseEstimator:
     """Return the estimator itself, or the one that a search has settled on."""
