@@ -9,15 +9,13 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from PIL import Image
 from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.model_selection import train_test_split
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, LengthScaleSearch
-from kernelpursuit.data import make_chirp, make_friedman
+from kernelpursuit.data import make_chirp, make_homes
 from kernelpursuit.plotting import (
     CentersDisplay,
     ComparisonDisplay,
@@ -33,14 +31,6 @@ from kernelpursuit.plotting import (
 )
 
 IMAGES = Path(__file__).parent / "images"
-NAMES = ["heat", "damp", "light", "depth", "salt", "dust"]
-
-
-def rows() -> tuple[pd.DataFrame, np.ndarray]:
-    """Friedman's function with noise that grows along one feature."""
-    X, y = make_friedman(900)
-    noise = 4 * X[:, 3] ** 2 * np.random.default_rng(0).normal(size=len(y))
-    return pd.DataFrame(X[:, : len(NAMES)], columns=NAMES), y + noise
 
 
 def save(name: str, ax: Axes) -> None:
@@ -54,7 +44,7 @@ def save(name: str, ax: Axes) -> None:
 
 def main() -> None:
     """Draw all."""
-    X, y = rows()
+    X, y = make_homes(900)
     seen, new = slice(0, 500), slice(500, 900)
     model = KernelPursuitRegressor(random_state=0).fit(X[seen], y[seen])
     save("path", PathDisplay.from_estimator(model).ax_)
@@ -62,22 +52,17 @@ def main() -> None:
     save("residuals", ResidualsDisplay.from_estimator(model, X[new], y[new]).ax_)
     save("predicted", ResidualsDisplay.from_estimator(model, X[new], y[new], kind="predicted").ax_)
     save("coverage", CoverageDisplay.from_estimator(model, X[new], y[new]).ax_)
-    save("dependence", DependenceDisplay.from_estimator(model, "light", X[seen]).ax_)
+    save("dependence", DependenceDisplay.from_estimator(model, "distance", X[seen]).ax_)
     save("centers", CentersDisplay.from_estimator(model, X[seen]).ax_)
-    models = {
-        "learned": model,
-        "Gaussian, one width": KernelPursuitRegressor(kernel="rbf", gamma="scale").fit(X[seen], y[seen]),
-        "Laplacian, one width": KernelPursuitRegressor(kernel="laplacian", gamma="scale").fit(X[seen], y[seen]),
-    }
+    models = {kernel: KernelPursuitRegressor(kernel=kernel).fit(X[seen], y[seen]) for kernel in ("rbf", "laplacian")}
+    models = {"learned": model, **models, "one width": KernelPursuitRegressor(gamma="scale").fit(X[seen], y[seen])}
     save("comparison", ComparisonDisplay.from_estimators(models, X[new], y[new]).ax_)
     explanation = model.explain(X[new], background=X[seen][:100])
     save("explanation", explanation.plot(0))
-    # A narrow kernel, whose weights do not cancel, so that rows speak for themselves.
-    narrow = models["Laplacian, one width"].explain(X[new], features=False)
-    save("explanation-centers", narrow.plot(0, by="centers"))
-    search = LengthScaleSearch(KernelPursuitRegressor(max_atoms=40, stop="loo"), alphas=[1e-4, 1e-2, 1.0])
-    save("search", SearchDisplay.from_search(search.fit(X[seen][:200], y[seen][:200])).ax_)
+    save("explanation-centers", explanation.plot(0, by="centers"))
     curve, targets = make_chirp(200)
+    search = LengthScaleSearch(KernelPursuitRegressor(max_atoms=40, stop="loo"), alphas=[1e-4, 1e-2, 1.0])
+    save("search", SearchDisplay.from_search(search.fit(curve, targets)).ax_)
     save(
         "fit", FitDisplay.from_estimator(KernelPursuitRegressor(random_state=0).fit(curve, targets), curve, targets).ax_
     )

@@ -118,26 +118,48 @@ def test_contributions_add_up_and_are_shapley_values(name):
     is_held = name in ("returns outside", "truncated")
     assert found.outside[:1] == 0.0 or name == "truncated"
     assert found.outside.any() == is_held
-    for by in ("features", "centers", "atoms"):
+    for by in ("features", "atoms", *(() if found.mix is None else ("centers",))):
         np.testing.assert_allclose(found.entries(by)[1].sum(axis=1), scores, **close)
 
 
-def test_values_of_atoms_and_centres():
+def test_atoms_are_weights_times_values():
     model = fitted("several widths")
     found = model.explain(ROWS, features=False)
-    values = model.model_.values(ROWS, model.model_.kept)
-    np.testing.assert_array_equal(found.atoms, values.T * model.coef_)
+    np.testing.assert_array_equal(found.atoms, model.model_.values(ROWS, model.model_.kept).T * model.coef_)
+    np.testing.assert_array_equal(found.atom_numbers, model.center_indices_)
     assert found.features is None
-    same = (model.centers_[:, None] == found.center_rows).all(axis=2)
-    np.testing.assert_array_equal(same.argmax(axis=1), found.center_of)
-    np.testing.assert_allclose(found.centers, found.atoms @ same)
-    plain = fitted("gaussian")
-    found = plain.explain(X[:3], features=False)
-    np.testing.assert_array_equal(found.center_rows, X[found.center_numbers])
+
+
+@pytest.mark.parametrize("name", ["gaussian", "matern 32", "trend", "poisson", "returns outside", "own kernel"])
+def test_a_score_is_a_mix_of_those_of_the_centres(name):
+    model = fitted(name)
+    mix = model.explain(X[:40], features=False).mix
+    np.testing.assert_array_equal(mix.rows, X[mix.numbers])
+    np.testing.assert_allclose(mix.scores, raw_scores(model)(mix.rows))
+    # What every function of these atoms is made of: the shares know nothing of the weights.
+    values = model.model_.values(mix.rows, model.model_.kept)
+    wanted = model.model_.values(X[:40], model.model_.kept)
+    np.testing.assert_allclose(values @ mix.shares.T, wanted, atol=1e-10 * np.abs(values).max())
+    base = model.model_.sums(mix.rows)[:, 0] - model.model_.values(mix.rows, model.model_.kept).T @ model.model_.coef[0]
+    rest = model.explain(X[:40], features=False).base - mix.shares @ base
+    entries = model.explain(X[:40], features=False).entries("centers")[1]
+    np.testing.assert_allclose(entries[:, 0], rest, atol=1e-9 * np.abs(mix.scores).max())
+    # A centre is itself alone.
+    at_centers = model.explain(mix.rows, features=False).mix
+    np.testing.assert_allclose(at_centers.shares, np.eye(len(mix.numbers)), atol=1e-7)
+
+
+def test_centres_that_say_the_same_share_by_the_first():
+    twice = plain_regressor(kernel=widths("rbf", [0.3, 3.0]), max_atoms=149, stop="max").fit(X, Y)
+    mix = twice.explain(ROWS, features=False).mix
+    assert len(np.unique(mix.rows, axis=0)) == len(mix.rows) < twice.n_atoms_
+    # Atoms of five features in a line: six numbers say all, constant included, whatever the number of centres.
+    lines = plain_regressor(kernel="polynomial", max_atoms=30, stop="max", penalty="ridge", alpha=1e-3).fit(X[:, :1], Y)
+    found = lines.explain(X[:3, :1], features=False)
+    assert (np.abs(found.mix.shares).sum(axis=0) > 0).sum() <= 4
+    np.testing.assert_allclose(found.entries("centers")[1].sum(axis=1), found.scores, rtol=1e-12)
     mixed = fitted("line as atoms").explain(ROWS, features=False)
-    names, entries = mixed.entries("centers")
-    assert names[-2:] == ["atoms without a centre", "outside the data"]
-    np.testing.assert_allclose(entries[:, -2], mixed.atoms[:, mixed.center_of < 0].sum(axis=1))
+    assert len(mixed.mix.numbers) < mixed.atoms.shape[1]
 
 
 def test_several_targets():
@@ -226,12 +248,12 @@ def test_loaded_models_frames_and_sparse_rows(tmp_path):
     table = found.frame()
     assert list(table) == ["average", *"abcde", "outside the data", "score"]
     np.testing.assert_allclose(table.drop(columns="score").sum(axis=1), model.predict(frame[:4]))
-    assert list(found.frame("centers"))[1] == f"centre {model.center_indices_[0]}"
+    assert list(found.frame("centers"))[:2] == ["rest", f"centre {model.center_indices_[0]}"]
     rows = sp.csr_array(np.where(X < 0.3, 0.0, X))
     sparse = plain_regressor(max_atoms=5).fit(rows, Y)
     found = sparse.explain(rows[:3], background=rows[5:9])
     np.testing.assert_allclose(found.expected + found.features.sum(axis=1), sparse.predict(rows[:3]), rtol=1e-12)
-    assert found.centers.shape == (3, 5)
+    assert found.mix.shares.shape == (3, 5)
 
 
 def test_precomputed_columns_contribute():
@@ -240,7 +262,10 @@ def test_precomputed_columns_contribute():
     for rows in (K[:3], K[:3][:, model.center_indices_]):
         found = model.explain(rows, features=False)
         np.testing.assert_allclose(found.base + found.atoms.sum(axis=1), model.predict(K[:3]), rtol=1e-12)
-    np.testing.assert_array_equal(found.center_numbers, model.center_indices_)
+    np.testing.assert_array_equal(found.atom_numbers, model.center_indices_)
+    assert list(found.frame("atoms"))[1] == f"atom {model.center_indices_[0]}"
+    with pytest.raises(ValueError, match="by='centers' needs atoms with centres"):
+        found.frame("centers")
     with pytest.raises(ValueError, match=r"kernel='precomputed' has no features; ask for .* by features=False"):
         model.explain(K[:3])
 
@@ -255,11 +280,14 @@ def test_pictures(monkeypatch):
     np.testing.assert_allclose(widths, np.sort(np.abs(found.features[1])))
     assert ax.get_yticklabels()[0].get_text().startswith("x")
     _, other = plt.subplots()
-    assert found.plot(0, by="centers", most=3, ax=other) is other
+    assert found.plot(0, by="atoms", most=3, ax=other) is other
     assert other.get_yticklabels()[-1].get_text() == "9 others"
     bars = sum(bar.get_width() for bar in other.patches)
     assert found.base[0] + bars == pytest.approx(found.scores[0])
     other.figure.canvas.draw()
+    share = found.mix.shares[1].max()
+    shown = [text.get_text() for text in found.plot(1, by="centers", most=12).get_yticklabels()]
+    assert any(f": {share:.2f} × " in text for text in shown)
     plt.close("all")
     real_import = builtins.__import__
 

@@ -8,6 +8,6 @@ shapley       Shapley values of games: in closed form, over all coalitions, or o
 """
 
 from kernelpursuit.explain.explaining import explain
-from kernelpursuit.explain.explanation import Explanation
+from kernelpursuit.explain.explanation import Explanation, Mix
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "Mix", "explain"]

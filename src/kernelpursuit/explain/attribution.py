@@ -20,6 +20,7 @@ class Attribution:
     direction    the weights of all scores
     background   rows that give absent features their values, shape (n_background, n_features)
     n_orders     orders that are sampled, where there are too many features for all coalitions
+    n_threads    threads that evaluate the models
     """
 
     def __init__(
@@ -30,8 +31,9 @@ class Attribution:
         *,
         background: np.ndarray,
         n_orders: int,
+        n_threads: int,
     ):
-        self.members, self.background, self.n_orders = members, background, n_orders
+        self.members, self.background, self.n_orders, self.n_threads = members, background, n_orders, n_threads
         n_features = background.shape[1]
         #: What the score grows by along each feature, by lines beside the atoms.
         self.slope = np.zeros(n_features)
@@ -59,7 +61,7 @@ class Attribution:
         """The score of rows."""
         total = np.zeros(len(rows))
         for model, direction in self.members:
-            total += model.sums(rows) @ direction
+            total += model.sums(rows, self.n_threads) @ direction
         return total
 
     def values(self, row: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -13,13 +13,15 @@ from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_flag, check_number
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.explain.attribution import Attribution
-from kernelpursuit.explain.explanation import Explanation
+from kernelpursuit.explain.explanation import Explanation, Mix
+from kernelpursuit.explain.mixing import shares
 from kernelpursuit.export.describe import describe
 from kernelpursuit.export.description import Description
 from kernelpursuit.export.writing import names_of
 from kernelpursuit.model import FittedModel, OneVsRestModel
 from kernelpursuit.plotting.parts import names_in_model
 from kernelpursuit.rows import dense
+from kernelpursuit.rows.distinct import distinct_numbers
 
 # Centres that stand for background rows, at most.
 MOST_BACKGROUND = 100
@@ -43,15 +45,13 @@ def explain(
     rows = _rows(estimator, X)
     members = list(_members(estimator, direction))
     sums = [_sums(model, weights, rows, estimator._n_threads) for model, weights in members]
-    places, numbers, centers = _centers([model for model, _ in members])
     found = Explanation(
         scores=np.sum([one.scores for one in sums], axis=0),
         base=np.sum([one.base for one in sums], axis=0),
         atoms=np.hstack([one.atoms for one in sums]),
         outside=np.sum([one.outside for one in sums], axis=0),
-        center_of=places,
-        center_numbers=numbers,
-        center_rows=centers,
+        atom_numbers=np.concatenate([model.center_indices for model, _ in members]),
+        mix=_mix(members, rows, estimator._n_threads),
         names=names_in_model(estimator, estimator, estimator.n_features_in_),
         output=output,
     )
@@ -59,7 +59,9 @@ def explain(
         return found
     described = _described(estimator)
     others = _background(estimator, background, described)
-    attribution = Attribution(members, described, direction, background=others, n_orders=n_orders)
+    attribution = Attribution(
+        members, described, direction, background=others, n_orders=n_orders, n_threads=estimator._n_threads
+    )
     return _with_features(found, attribution, dense(rows, np.float64))
 
 
@@ -122,31 +124,26 @@ def _sums(model: FittedModel, direction: np.ndarray, rows: Any, n_threads: int) 
     return _Sums(held @ direction, base @ direction, values * (direction @ model.coef), (held - total) @ direction)
 
 
-def _centers(models: Sequence[FittedModel]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Of all atoms the place among the distinct centres, the numbers of these, and these rows; -1 for no centre."""
-    numbers = np.concatenate([one.center_indices for one in models])
-    centers = [one.centers for one in models]
-    if models[0].is_precomputed or any(sp.issparse(one) for one in centers):
-        keys, has_center = numbers[:, None], np.full(len(numbers), True)
-    elif any(one is None for one in centers):
-        return np.full(len(numbers), -1), numbers[:0], None
-    else:
-        keys = np.vstack(centers)
-        has_center = np.isfinite(keys).all(axis=1)
-    known = np.flatnonzero(has_center)
-    _, first, group = np.unique(keys[known], axis=0, return_index=True, return_inverse=True)
-    # In the order of the atoms, so that the first centre is that of the first atom.
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    places = np.full(len(numbers), -1)
-    places[known] = rank[np.ravel(group)]
-    first = known[first[order]]
-    return places, numbers[first], None if models[0].is_precomputed else _stacked(centers)[first]
-
-
-def _stacked(centers: list[Matrix]) -> Any:
-    return sp.vstack(centers, format="csr") if sp.issparse(centers[0]) else np.vstack(centers)
+def _mix(members: Sequence[tuple[FittedModel, np.ndarray]], rows: Any, n_threads: int) -> Mix | None:
+    """The score as a mix of the scores of the centres; None where no atom has one."""
+    models = [model for model, _ in members]
+    centers: list[Matrix] = [one.centers for one in models]
+    if any(one is None for one in centers):
+        return None
+    together: Any = sp.vstack(centers, format="csr") if sp.issparse(centers[0]) else np.vstack(centers)
+    # Centres of atoms that have none are rows of NaN.
+    known = np.flatnonzero(np.isfinite(np.ravel(together.sum(axis=1))))
+    if not len(known):
+        return None
+    _, first = np.unique(distinct_numbers(together[known]), return_index=True)
+    first = known[np.sort(first)]
+    distinct = together[first]
+    at_centers, at_rows = (
+        np.vstack([one.values(X, one.kept, n_threads) for one in models])[known] for X in (distinct, rows)
+    )
+    scores = np.sum([one.sums(distinct, n_threads) @ direction for one, direction in members], axis=0)
+    numbers = np.concatenate([one.center_indices for one in models])[first]
+    return Mix(numbers, distinct, scores, shares=shares(at_centers, at_rows))
 
 
 # -- Features ---------------------------------------------------------------------------------------------------------

@@ -23,11 +23,28 @@ VIEWS = ("features", "centers", "atoms")
 
 
 @dataclass(frozen=True)
+class Mix:
+    """Scores as a mix of the scores of the centres: `shares @ scores`, and what that leaves for the base.
+
+    numbers  of the distinct centres in the dictionary, as in `center_indices_`: training rows, where it has one kernel
+    rows     the centres
+    scores   what the model makes of each, shape (n_centers,), before anything is faded or clipped
+    shares   how much of that each row has, shape (n_rows, n_centers); they add up to about 1
+    """
+
+    numbers: np.ndarray
+    rows: Matrix
+    scores: np.ndarray
+    shares: np.ndarray
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Contributions to the scores of rows; of a regressor, scores are predictions but for losses with another mean.
 
         score = base + sum of `atoms` + outside
         score = expected + sum of `features` + outside
+        score = rest + sum over centres of share times the score of the centre + outside
 
     Attributes
     ----------
@@ -39,17 +56,14 @@ class Explanation:
         Weight times value of each kept atom.
     outside : array of shape (n_rows,)
         What fading outside the data, clipping and `truncate` have changed; 0 where they have not.
-    center_of : array of shape (n_atoms,)
-        Place of each atom's centre in `center_numbers`; -1 for an atom without one.
-    center_numbers : array of shape (n_centers,)
-        Number of each distinct centre in the dictionary, as in `center_indices_`: its training row, where there is one
-        kernel, or its column of a precomputed X.
-    center_rows : array or CSR matrix of shape (n_centers, n_features), or None
-        The centres themselves; None where there are none.
+    atom_numbers : array of shape (n_atoms,)
+        The numbers of the atoms, as in `center_indices_`.
     names : list of str
         Names of the features.
     output : str
         What the scores are.
+    mix : Mix or None
+        The scores as a mix of those of the centres; None where atoms have no centres.
     X : array of shape (n_rows, n_features) or None
         The rows, where features were asked for.
     features : array of shape (n_rows, n_features) or None
@@ -64,22 +78,14 @@ class Explanation:
     base: np.ndarray
     atoms: np.ndarray
     outside: np.ndarray
-    center_of: np.ndarray
-    center_numbers: np.ndarray
-    center_rows: Matrix
+    atom_numbers: np.ndarray
     names: list[str]
     output: str
+    mix: Mix | None = None
     X: np.ndarray | None = None
     features: np.ndarray | None = None
     expected: float | None = None
     standard_error: np.ndarray | None = None
-
-    @property
-    def centers(self) -> np.ndarray:
-        """Contributions of the distinct centres, shape (n_rows, n_centers): sums over the atoms at each."""
-        out = np.zeros((len(self.center_numbers) + 1, len(self.scores)))
-        np.add.at(out, self.center_of, self.atoms.T)
-        return out[:-1].T
 
     def entries(self, by: str = "features") -> tuple[list[str], np.ndarray]:
         """Names of all contributions and their values, shape (n_rows, n_entries), that add up to the scores.
@@ -90,19 +96,19 @@ class Explanation:
             What contributes.
         """
         check_option("by", by, VIEWS)
-        first, what = "base", self.base[:, None]
         if by == "features":
             if self.features is None or self.expected is None:
                 raise ValueError("by='features' needs explain(X, features=True); use by='centers' or by='atoms'.")
-            first, what = "average", np.full((len(self.scores), 1), self.expected)
-            names, values = self.names, self.features
+            first, what, names, values = "average", np.full(len(self.scores), self.expected), self.names, self.features
         elif by == "centers":
-            names, values = [f"centre {number}" for number in self.center_numbers], self.centers
-            if (self.center_of < 0).any():
-                names = [*names, "atoms without a centre"]
-                values = np.column_stack([values, self.atoms[:, self.center_of < 0].sum(axis=1)])
+            if self.mix is None:
+                raise ValueError("by='centers' needs atoms with centres, which this model has none of; use by='atoms'.")
+            values = self.mix.shares * self.mix.scores
+            first, what = "rest", self.scores - self.outside - values.sum(axis=1)
+            names = [f"centre {number}" for number in self.mix.numbers]
         else:
-            names, values = [f"atom {j}" for j in range(self.atoms.shape[1])], self.atoms
+            first, what, values = "base", self.base, self.atoms
+            names = [f"atom {number}" for number in self.atom_numbers]
         return [first, *names, "outside the data"], np.column_stack([what, values, self.outside])
 
     def frame(self, by: str = "features") -> pd.DataFrame:
@@ -135,10 +141,13 @@ class Explanation:
         if row >= len(self.scores):
             raise ValueError(f"row={row} is not there; give a place from 0 to {len(self.scores) - 1}.")
         names, values = self.entries(by)
-        names, first, parts = names[1:], values[row, 0], values[row, 1:]
+        word, names, first, parts = names[0], names[1:], values[row, 0], values[row, 1:]
         if by == "features" and self.X is not None:
             shorts = [*distinct_names(self.names), names[-1]]
             names = [f"{name} = {x:.4g}" for name, x in zip(shorts, self.X[row])] + shorts[-1:]
+        elif by == "centers" and self.mix is not None:
+            each = zip(names, self.mix.shares[row], self.mix.scores)
+            names = [f"{name}: {share:.2f} × {score:.4g}" for name, share, score in each] + names[-1:]
         order = np.argsort(-np.abs(parts), kind="stable")
         order = order[parts[order] != 0]
         shown, others = [(names[j], parts[j]) for j in order[:most]], order[most:]
@@ -146,7 +155,6 @@ class Explanation:
             shown.append((f"{len(others)} others", parts[others].sum()))
         _, ax = figure_and_axes(ax)
         _draw(ax, shown)
-        word = "average" if by == "features" else "base"
         ax.set_xlabel(f"contribution to the {self.output}")
         ax.set_title(
             f"{self.output} {self.scores[row]:.4g} = {first:.4g} ({word}) and the bars", loc="left", fontsize="medium"

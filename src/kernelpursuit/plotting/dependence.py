@@ -127,7 +127,7 @@ class DependenceDisplay:
         rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).round().astype(int)]
         points = grid_over(rows[:, place], n_points)
         column, output = _output(model, target)
-        each = individual_dependence(model.model_, rows, [place], points)[:, :, column]
+        each = individual_dependence(model.model_, rows, [place], points, n_threads=model._n_threads)[:, :, column]
         lower = upper = None
         if coverage is not None and not hasattr(model, "classes_"):
             lower, upper = _mean_interval(model, rows, place, points=points, coverage=coverage)[:, :, column]
@@ -228,7 +228,7 @@ def _mean_interval(
     for point in points:
         block = rows.copy()
         block[:, place] = point
-        mean = fitted.mean(fitted.scores(block))
-        half = np.broadcast_to(fitted.half_widths(block, mean, coverage), mean.shape)
+        mean = fitted.mean(fitted.scores(block, model._n_threads))
+        half = np.broadcast_to(fitted.half_widths(block, mean, coverage, model._n_threads), mean.shape)
         out.append([(mean - half).mean(axis=0), (mean + half).mean(axis=0)])
     return np.array(out).transpose(1, 0, 2)
