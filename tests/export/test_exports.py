@@ -287,6 +287,7 @@ def test_bad_requests(tmp_path):
     model = KernelPursuitRegressor(gamma=0.5, max_atoms=3).fit(X, Y)
     K = KernelPursuitRegressor(kernel="precomputed", max_atoms=3).fit(X @ X.T, Y)
     classifier = KernelPursuitClassifier(gamma=0.5, max_atoms=3).fit(IRIS, SPECIES)
+    exact = KernelPursuitRegressor(kernel="rbf", gamma=9.0, penalty=None, stop="max", max_atoms=10).fit(X[:10], Y[:10])
     for call, match in [
         (lambda: K.export(tmp_path / "m.onnx"), "nothing to export; multiply them with coef_"),
         (lambda: model.export(tmp_path / "m.exe"), r"ends in none of .onnx, .*; say what it is"),
@@ -294,6 +295,7 @@ def test_bad_requests(tmp_path):
         (lambda: model.export(tmp_path / "m.onnx", dtype="float16"), "dtype='float16'"),
         (lambda: model.export(tmp_path / "m.mjs", dtype="float32"), "dtype='float32' is for exports to onnx and c"),
         (lambda: model.export(tmp_path / "m.onnx", quantise=True), "quantise=True is for exports to c"),
+        (lambda: exact.export(tmp_path / "m.sql", interval=0.9), "interval=0.9 has no bound for this model"),
         (lambda: model.export(tmp_path / "m.onnx", interval=2), "interval"),
         (lambda: model.export(tmp_path / "m.sql", dialect="mysql"), "dialect='mysql' is not known"),
         (lambda: model.export(tmp_path / "m.sql", table=3), "give names of a table"),

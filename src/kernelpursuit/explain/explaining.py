@@ -19,7 +19,7 @@ from kernelpursuit.export.describe import describe
 from kernelpursuit.export.description import Description
 from kernelpursuit.export.writing import names_of
 from kernelpursuit.model import FittedModel, OneVsRestModel
-from kernelpursuit.plotting.parts import names_in_model
+from kernelpursuit.plotting.parts import names_in_model, place_of_class, place_of_target
 from kernelpursuit.rows import dense
 from kernelpursuit.rows.distinct import distinct_numbers
 
@@ -72,17 +72,12 @@ def _direction(estimator: BaseKernelPursuit, target: Any) -> tuple[np.ndarray, s
     """The weights of the model's scores in the one that is explained, and what that is called."""
     n_scores = sum(one.path.n_targets for one in estimator.model_.models)
     if not hasattr(estimator, "classes_"):
-        place: int = check_number("target", 0 if target is None else target, low=0, integer=True)
-        if place >= n_scores:
-            raise ValueError(f"target={place} is not there; give a place from 0 to {n_scores - 1}.")
+        place = place_of_target(target, n_scores)
         word = "prediction" if estimator.model_.models[0].scores_are_targets else "score"
         return np.eye(n_scores)[place], word if n_scores == 1 else f"{word} of target {place}"
     classes = np.asarray(estimator.classes_)
-    label = classes[-1] if target is None else target
-    if label not in classes:
-        raise ValueError(f"target={label!r} is none of the classes; give one of {classes.tolist()}.")
-    place = int(np.flatnonzero(classes == label)[0])
-    output = f"score of class {label}"
+    place = place_of_class(target, classes, "target")
+    output = f"score of class {classes[place]}"
     if len(classes) > 2:
         return np.eye(n_scores)[place], output
     # Of two classes there is one score, or the difference of two, and the first class has it with the other sign.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelpursuit._native.threads import one_blas_thread
 from kernelpursuit._types import Matrix
 from kernelpursuit.model.fitted import FittedModel
 from kernelpursuit.model.one_vs_rest import OneVsRestModel
@@ -14,6 +15,7 @@ from kernelpursuit.model.sizes import ManySizes, kept_size
 from kernelpursuit.rows import dense, slices
 
 
+@one_blas_thread()
 def partial_dependence(
     model: FittedModel | OneVsRestModel,
     X: Matrix,
@@ -56,6 +58,7 @@ def partial_dependence(
     return total / len(rows)
 
 
+@one_blas_thread()
 def individual_dependence(
     model: FittedModel | OneVsRestModel,
     X: Matrix,

@@ -96,7 +96,7 @@ class WeightTable:
             coef[one.members, i] = one.coef.T
         return cls(
             tuple(models),
-            coef.reshape(len(coef), -1),
+            coef.reshape(len(coef), coef.shape[1] * coef.shape[2]),
             np.hstack([one.fixed_coef.T for one in models]),
             np.concatenate([one.intercept for one in models]),
         )
@@ -107,6 +107,6 @@ class WeightTable:
         found = one.values(X, one.atoms, n_threads).T @ self.coef + self.intercept
         if one.always is not None:
             found += one.values(X, one.always, n_threads).T @ self.fixed
-        found = found.reshape(n_rows, len(self.models), -1).transpose(1, 0, 2)
+        found = found.reshape(n_rows, len(self.models), one.path.n_targets).transpose(1, 0, 2)
         base, fade = one.surroundings(X, n_threads)
         return np.stack([one.within_limits(scores, base, fade) for scores in found])

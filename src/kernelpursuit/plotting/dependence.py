@@ -21,6 +21,8 @@ from kernelpursuit.plotting.parts import (
     kernel_model,
     legend_above,
     names_in_model,
+    place_of_class,
+    place_of_target,
     shortened,
     tidy,
 )
@@ -207,16 +209,10 @@ def place_of(feature: int | str, names: list[str]) -> int:
 def _output(model: BaseKernelPursuit, target: Any) -> tuple[int, str]:
     """The column of what is predicted, and what it is called."""
     if not hasattr(model, "classes_"):
-        place: int = check_number("target", 0 if target is None else target, low=0, integer=True)
-        n_targets = model.path_.n_targets
-        if place >= n_targets:
-            raise ValueError(f"target={place} is not there; give a place from 0 to {n_targets - 1}.")
+        place = place_of_target(target, model.path_.n_targets)
         return place, "prediction" if model._y_ndim == 1 else f"prediction of target {place}"
-    classes = np.asarray(model.classes_)
-    label = classes[-1] if target is None else target
-    if label not in classes:
-        raise ValueError(f"target={label!r} is none of the classes; give one of {classes.tolist()}.")
-    return int(np.flatnonzero(classes == label)[0]), f"probability of class {label}"
+    place = place_of_class(target, np.asarray(model.classes_), "target")
+    return place, f"probability of class {model.classes_[place]}"
 
 
 def _mean_interval(

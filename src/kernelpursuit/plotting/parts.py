@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
 from kernelpursuit._types import Matrix
+from kernelpursuit._validate import check_number
 from kernelpursuit.rows import dense
 
 if TYPE_CHECKING:
@@ -160,6 +161,22 @@ def one_target(values: ArrayLike, target: int) -> np.ndarray:
     """One of several targets, as a vector."""
     columns = np.asarray(values, dtype=np.float64)
     return columns if columns.ndim == 1 else columns[:, target]
+
+
+def place_of_target(target: int | None, n_targets: int) -> int:
+    """Place of one of several targets, by default the first."""
+    place: int = check_number("target", 0 if target is None else target, low=0, integer=True)
+    if place >= n_targets:
+        raise ValueError(f"target={place} is not there; give a place from 0 to {n_targets - 1}.")
+    return place
+
+
+def place_of_class(label: Any, classes: np.ndarray, name: str) -> int:
+    """Place of a class among all, by default of the last."""
+    label = classes[-1] if label is None else label
+    if label not in classes:
+        raise ValueError(f"{name}={label!r} is none of the classes; give one of {classes.tolist()}.")
+    return int(np.flatnonzero(classes == label)[0])
 
 
 def no_classes(estimator: BaseEstimator, display: str, instead: str) -> None:

@@ -18,6 +18,7 @@ from kernelpursuit.plotting.parts import (
     best_of,
     figure_and_axes,
     legend_above,
+    place_of_class,
     shortened,
     tidy,
 )
@@ -109,20 +110,17 @@ class ReliabilityDisplay:
             name = type(estimator).__name__
             raise ValueError(f"{name} has no predict_proba; give a classifier that has, or use CoverageDisplay.")
         chances, classes, y = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_), np.asarray(y)
-        if label is not None and label not in classes:
-            raise ValueError(f"label={label!r} is none of the classes; give one of {classes.tolist()}.")
         if label is None and len(classes) > 2:
             chosen, is_true, name = chances.max(axis=1), classes[chances.argmax(axis=1)] == y, "the predicted class"
         else:
-            label = classes[1] if label is None else label
-            chosen, is_true = chances[:, int(np.flatnonzero(classes == label)[0])], y == label
-            name = f"class {label}"
+            place = place_of_class(label, classes, "label")
+            chosen, is_true, name = chances[:, place], y == classes[place], f"class {classes[place]}"
         edges = np.linspace(0.0, 1.0, n_bins + 1)
-        place = np.clip(np.searchsorted(edges, chosen, side="right") - 1, 0, n_bins - 1)
-        n_rows = np.bincount(place, minlength=n_bins)
+        bins = np.clip(np.searchsorted(edges, chosen, side="right") - 1, 0, n_bins - 1)
+        n_rows = np.bincount(bins, minlength=n_bins)
         with np.errstate(invalid="ignore"):
-            probability = np.bincount(place, chosen, n_bins) / n_rows
-            frequency = np.bincount(place, is_true, n_bins) / n_rows
+            probability = np.bincount(bins, chosen, n_bins) / n_rows
+            frequency = np.bincount(bins, is_true, n_bins) / n_rows
         low, high = by_chance(frequency, n_rows)
         filled = n_rows > 0
         error = float(np.abs(probability - frequency)[filled] @ n_rows[filled] / n_rows.sum())
