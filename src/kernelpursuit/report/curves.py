@@ -78,9 +78,9 @@ def curves_of(
         return "The model has no centres, and no rows were given to average over; give X to see how features count."
     if X.shape[1] > MOST_FEATURES:
         return f"A row has {X.shape[1]:,} features, too many to vary one by one."
-    background = dense(X[sample_numbers(X.shape[0], BACKGROUND_ROWS, SEED)], np.float64)
+    background = dense(X[sample_numbers(np.arange(X.shape[0]), BACKGROUND_ROWS, SEED)], np.float64)
     low, high, is_box = extent_of(model, dense_range(X))
-    few = background[sample_numbers(len(background), RANKING_ROWS, SEED)]
+    few = background[sample_numbers(np.arange(len(background)), RANKING_ROWS, SEED)]
     kept = [kept_size(model)]
     moves = {}
     for j in _ranked_first(model, low, high):

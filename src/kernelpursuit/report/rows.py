@@ -44,7 +44,7 @@ class GivenRows:
 
     def some(self, most: int) -> np.ndarray:
         """Places of a sample of so many of them, ascending."""
-        return sample_numbers(len(self), most, SEED)
+        return sample_numbers(np.arange(len(self)), most, SEED)
 
 
 def given_rows(estimator: BaseKernelPursuit, X: Matrix, y: Any) -> GivenRows | None:
@@ -59,7 +59,7 @@ def given_rows(estimator: BaseKernelPursuit, X: Matrix, y: Any) -> GivenRows | N
     with one_sentence("X", X):
         X = validate_data(estimator, X, reset=False, **ROWS)
     targets = _targets(estimator, y, X.shape[0])
-    numbers = sample_numbers(X.shape[0], MEASURED_ROWS, SEED)
+    numbers = sample_numbers(np.arange(X.shape[0]), MEASURED_ROWS, SEED)
     return GivenRows(X.shape[0], numbers, X[numbers], targets[numbers])
 
 
