@@ -256,6 +256,7 @@ def test_what_is_refused(model, classifier, pair):
     for call, match in [
         (lambda: ResidualsDisplay.from_estimator(model, X, Y, kind="residuals"), "did you mean 'residual'"),
         (lambda: ResidualsDisplay.from_estimator(classifier, IRIS, SPECIES), "use ReliabilityDisplay for a classifier"),
+        (lambda: ResidualsDisplay.from_estimator(model, X, np.column_stack([Y, Y]), target=2), "target=2 is not there"),
         (lambda: CoverageDisplay.from_estimator(model, X[:3], Y[:3]), "give at least 5"),
         (lambda: CoverageDisplay.from_estimator(SVR(), X, Y), "SVR has no path"),
         (lambda: ReliabilityDisplay.from_estimator(SVC().fit(moons, sides), moons, sides), "has no predict_proba"),

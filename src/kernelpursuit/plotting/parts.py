@@ -160,7 +160,7 @@ def dots(n: int) -> dict[str, Any]:
 def one_target(values: ArrayLike, target: int) -> np.ndarray:
     """One of several targets, as a vector."""
     columns = np.asarray(values, dtype=np.float64)
-    return columns if columns.ndim == 1 else columns[:, target]
+    return columns if columns.ndim == 1 else columns[:, place_of_target(target, columns.shape[1])]
 
 
 def place_of_target(target: int | None, n_targets: int) -> int:
