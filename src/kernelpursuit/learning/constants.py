@@ -153,6 +153,12 @@ MIN_HALF_GAIN = 0.03  # fraction of the validation error that the second half of
 MIN_GROWTH_GAIN = 0.02  # fraction of the validation error by which more atoms, refined, have to be better [growth]
 GROWTH_ROWS = 14_000  # beside validation rows, that coefficients are fitted to for these comparisons [growth]
 MIN_REFINE_GAIN = 2e-3  # fraction of the validation error: a round with less is the last [refine]
+SETTLE_FROM = (
+    20_000  # rows: of fewer, rounds do not go on until scales settle, nor begin with finer ones as well [refine]
+)
+SETTLING_ROUNDS = 3  # at most, beyond the usual number [refine]
+SETTLED_FACTOR = 1.25  # by which no scale of a settled model changes in a round [refine]
+FINER_REFINE_FACTOR = 3.0  # of the scales, for the other start [refine]
 
 # One scale for all of very many features.
 WIDE_SCALE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the first scale [hand]
