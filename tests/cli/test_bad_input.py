@@ -219,6 +219,7 @@ def test_what_the_library_refuses(run, here):
         ("predict", "price.kp", "homes.csv", "-o", "p.xlsx"): "give a path that ends in",
         ("predict", "price.kp", "homes.npy"): "leave columns out by --drop",
         ("predict", "price.kp", "homes.npz", "--keep", "a"): "no column names",
+        ("predict", "price.kp", "homes.csv", "--drop", "price"): "takes its columns by their names",
         ("path", "price.kp", "--at", "99"): "k=99 is not on the path",
         ("path", "price.kp", "--select", "lou"): "did you mean 'loo'?",
         ("export", "price.kp", "-o", "m.exe"): "as in --to onnx",

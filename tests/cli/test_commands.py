@@ -9,7 +9,6 @@ from quick import NAMES, QUICK
 import kernelpursuit
 from kernelpursuit.cli import settings
 from kernelpursuit.cli.task import decide
-from kernelpursuit.estimators.portable import Portable
 
 
 def test_fit_shows_a_table(run, files, tmp_path):
@@ -140,7 +139,6 @@ def test_exports(run, files, homes, tmp_path):
     assert "multiply-adds" in run("export", files / "price.kp", "-o", tmp_path / "m.js").out
 
 
-@pytest.mark.skipif(not hasattr(Portable, "report"), reason="estimators have no reports yet")
 def test_report(run, files, tmp_path):
     words = ["report", files / "price.kp", "-o", tmp_path / "r.html", "--title", "Homes"]
     assert run(*words).code == 0

@@ -67,7 +67,7 @@ def test_ctrl_c_in_a_fit(many, tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, "")
-    assert err == "error: interrupted; nothing was written.\n"
+    assert err == "error: interrupted; no file was written.\n"
     assert os.listdir(tmp_path) == ["m.kp"]
     assert (tmp_path / "m.kp").read_bytes() == b"an older model"
 

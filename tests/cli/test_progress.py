@@ -35,14 +35,15 @@ def test_lines_where_there_is_no_terminal(clock):
         bar.count(0, "rows")
         clock.now += 11
         bar.count(5500, "rows")
-        clock.now += 1
-        bar.count(5600, "rows")
+        clock.now += 11
+        bar.count(11_000, "rows", 22_000)
         follow = FitProgress(bar, start=0.5, share=0.5, words="fold 2 of 2: ")
         clock.now += 10
         follow.on_stage(Stage("scales", 0.5, 1.0))
     assert log.file.getvalue().splitlines() == [
         "reading rows, 500 rows/s, 11 s",
-        "fold 2 of 2: scales, 75%, 467 rows/s, 22 s, about 7 s left",
+        "reading rows, 500 rows/s, 22 s left in this pass, 22 s",
+        "fold 2 of 2: scales, 75%, 32 s, about 11 s left",
     ]
 
 

@@ -19,6 +19,15 @@ Json = Annotated[bool, typer.Option("--json", help="Write the result to stdout a
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where in the code a failure comes from.")]
 COMMON = {"as_json": Json, "quiet": Quiet, "debug": Debug}
+# What the library advises in Python, and what that is here.
+HERE = {
+    "choose columns by rows.open_rows(X, features=[...])": "leave columns out by --drop",
+    ", with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder": "",
+    ", or leave it out by open_rows(..., features=[...])": "",
+    "use KernelPursuitClassifier for labels": "--task classification is for labels",
+    "as in to='onnx'": "as in --to onnx",
+    "that model.save() has written": "that fit has written",
+}
 
 
 def add(app: typer.Typer, function: Callable[..., None]) -> None:
@@ -47,14 +56,13 @@ def _one_sentence(screen: Screen, debug: bool) -> Iterator[None]:
     """Turn failures into a sentence on stderr, and end with 1; with 130 after Ctrl-C."""
     from kernelpursuit.exceptions import InterruptedFitWarning
 
-    wrong_calls = (typer.Exit, typer.BadParameter)
     try:
         yield
         sys.stdout.flush()
-    except wrong_calls:
+    except (typer.Exit, typer.BadParameter):
         raise
     except (KeyboardInterrupt, InterruptedFitWarning):
-        screen.fail("interrupted; nothing was written.")
+        screen.fail("interrupted; no file was written.")
         raise typer.Exit(130) from None
     except BrokenPipeError:
         # Who read stdout has had enough. What is left in its buffer must not be written at the exit.
@@ -65,17 +73,6 @@ def _one_sentence(screen: Screen, debug: bool) -> Iterator[None]:
             traceback.print_exc()
         screen.fail(sentence_of(error))
         raise typer.Exit(1) from None
-
-
-# What the library advises in Python, and what that is here.
-HERE = {
-    "choose columns by rows.open_rows(X, features=[...])": "leave columns out by --drop",
-    ", with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder": "",
-    ", or leave it out by open_rows(..., features=[...])": "",
-    "use KernelPursuitClassifier for labels": "--task classification is for labels",
-    "as in to='onnx'": "as in --to onnx",
-    "that model.save() has written": "that fit has written",
-}
 
 
 def sentence_of(error: Exception) -> str:

@@ -87,10 +87,13 @@ def open_features(data: Path, names: Sequence[str] | None, n_features: int, drop
     """Rows to predict: a path where the library finds the columns by their names, else what is in it."""
     if is_array_file(data):
         return features_alone(data, Columns(drop=tuple(drop)), n_features)
-    if not drop or names is not None:
+    if not drop:
         return data
-    kept = [name for name in columns_of(data) or {} if name not in drop]
-    return open_rows(data, features=kept)
+    if names is not None:
+        raise ValueError("--drop is for models without names of features; this one takes its columns by their names.")
+    found = list(columns_of(data) or {})
+    left_out = {_resolved(data, one, found) for one in drop}
+    return open_rows(data, features=[name for name in found if name not in left_out])
 
 
 def about_n_rows(data: Path) -> int | None:
@@ -112,6 +115,12 @@ def column_of(data: Path, name: str) -> np.ndarray:
         raise ValueError(f"{data} has no column names, so that {name!r} names none; give a table.")
     found = open_rows(data, _resolved(data, name, list(kinds)), features=[])
     return np.concatenate([block.y[:, 0] for block in found.blocks(BLOCK)])
+
+
+def targets_of(source: RowSource) -> np.ndarray:
+    """The targets of all rows."""
+    y = np.concatenate([block.y for block in source.blocks(BLOCK)])
+    return y[:, 0] if y.shape[1] == 1 else y
 
 
 def in_memory(source: RowSource) -> tuple[Any, np.ndarray, np.ndarray | None]:

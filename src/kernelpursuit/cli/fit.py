@@ -45,7 +45,7 @@ def fit(
 ) -> None:
     """Fit a model to rows, say how good it is, and write it to a file."""
     from kernelpursuit.cli.columns import Columns
-    from kernelpursuit.cli.data import in_memory, open_training
+    from kernelpursuit.cli.data import about_n_rows, open_training, targets_of
     from kernelpursuit.cli.described import described
     from kernelpursuit.cli.fitting import CountedRows, callbacks, decided_task, split
     from kernelpursuit.cli.goals import check_goal
@@ -61,10 +61,10 @@ def fit(
     model = estimator_for(decided.is_classification, seed, given)
     started = time.perf_counter()
     with screen.progress("reading rows") as bar:
-        source = CountedRows(training, bar)
+        source = CountedRows(training, bar, about_n_rows(data))
         model.fit(source, callback=callbacks(bar, time_limit))
     seconds = time.perf_counter() - started
-    found = None if testing is None else scores(model, testing, in_memory(testing)[1])
+    found = None if testing is None else scores(model, testing, targets_of(testing))
     if out is not None:
         model.save(out)
     known = {

@@ -47,10 +47,10 @@ def split(rows: Training, test: str | None, seed: int, columns: Columns) -> tupl
 
 
 class CountedRows(RowSource):
-    """The rows of a source, which a bar is told of as they are read."""
+    """The rows of a source, which a bar is told of as they are read; `about` is how many there may be."""
 
-    def __init__(self, source: RowSource, bar: Progress):
-        self._source, self._bar = source, bar
+    def __init__(self, source: RowSource, bar: Progress, about: int | None = None):
+        self._source, self._bar, self._about = source, bar, source.n_rows or about
         self.n_rows, self.n_features, self.n_targets = source.n_rows, source.n_features, source.n_targets
         self.feature_names = source.feature_names
         self.n_seen = 0
@@ -61,7 +61,7 @@ class CountedRows(RowSource):
             yield block
             n_done = block.start + len(block)
             self.n_seen = max(self.n_seen, n_done)
-            self._bar.count(n_done, "rows")
+            self._bar.count(n_done, "rows", self._about)
 
     def where(self, number: int) -> str:
         """The row of the source."""

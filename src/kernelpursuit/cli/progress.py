@@ -57,15 +57,16 @@ class Progress:
 
     def at(self, fraction: float | None, words: str | None = None) -> None:
         """Say how much of the whole is done, and what is being done."""
-        if words is not None:
-            self._words = words
+        if words is not None and words != self._words:
+            # What was counted belongs to what was done before.
+            self._words, self._rate = words, ""
         if fraction is not None:
             # A stage that begins anew does not take back what was said before.
             self._fraction = max(self._fraction, fraction)
         self._update()
 
-    def count(self, n_done: int, things: str) -> None:
-        """Say how many of some things are done; fewer than before are those of another round."""
+    def count(self, n_done: int, things: str, n_all: int | None = None) -> None:
+        """Say how many of some things are done, of about how many; fewer than before are those of another round."""
         now = time.monotonic()
         before, n_before, since = self._counted
         if things != before or n_done < n_before:
@@ -73,7 +74,9 @@ class Progress:
             self._rate = ""
         self._counted = things, n_done, since
         if now - since > SETTLED:
-            self._rate = f"{n_done / (now - since):,.0f} {things}/s"
+            rate = n_done / (now - since)
+            left = f", {max(0, n_all - n_done) / rate:.0f} s left in this pass" if n_all and rate else ""
+            self._rate = f"{rate:,.0f} {things}/s{left}"
         self._update()
 
     def _update(self) -> None:

@@ -129,10 +129,9 @@ class Watch:
         return self.is_interrupted
 
     def tell(self, done: float) -> None:
-        """Show where a stage is that cannot end before it is done, to callbacks as well."""
+        """Show where a stage is that cannot end before it is done."""
         stage = self._stage(done)
         self._show(stage, stage.name)
-        self._inform(stage)
 
     def ask_again(self) -> bool:
         """The same question on the way to the next step, which may take long."""
