@@ -12,8 +12,8 @@ from kernelpursuit import presets
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"\.\. currentmodule:: (\S+)\n.*?:nosignatures:\n\n((?:   \S+\n?)+)", re.DOTALL)
 ROOMS = (
-    *("bounds", "callbacks", "dask", "data", "dictionary", "exceptions", "export", "kernels", "losses", "model"),
-    *("penalties", "plotting", "presets", "report", "rows", "saved", "search", "stopping", "updates"),
+    *("bounds", "callbacks", "dask", "data", "dictionary", "exceptions", "explain", "export", "kernels", "losses"),
+    *("model", "penalties", "plotting", "presets", "report", "rows", "saved", "search", "stopping", "updates"),
 )
 BY_NAME = "what the words of a parameter stand for, and how it is turned into an object"
 METHOD = "what a method of the estimators calls"
@@ -24,6 +24,7 @@ FOR_OTHER_ROOMS = {
     "kernelpursuit": {"__version__": "of the package"},
     "dask": {"DaskSource": "what the estimators make of arrays and frames"},
     "dictionary": {"as_dictionary": BY_NAME, "split": "how a fit finds the functions that are always in"},
+    "explain": {"explain": METHOD},
     "export": {"export": METHOD},
     "kernels": {"BY_NAME": BY_NAME, "as_kernel": BY_NAME, "resolve_gamma": BY_NAME},
     "losses": {"BY_NAME": BY_NAME, "as_loss": BY_NAME},
