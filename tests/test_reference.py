@@ -2,11 +2,13 @@
 
 import importlib
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
+import kernelpursuit
 from kernelpursuit import presets
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +17,14 @@ ROOMS = (
     *("bounds", "callbacks", "dask", "data", "dictionary", "exceptions", "explain", "export", "kernels", "losses"),
     *("model", "penalties", "plotting", "presets", "report", "rows", "saved", "search", "stopping", "updates"),
 )
+# Rooms that nobody imports from, and why.
+INSIDE = {
+    "cli": "commands, on a page of their own",
+    "engine": "where products are computed",
+    "estimators": "the classes are names of the package",
+    "learning": "what a default fit does",
+    "pursuit": "the loop; pursuit_path and PursuitPath are names of the package",
+}
 BY_NAME = "what the words of a parameter stand for, and how it is turned into an object"
 METHOD = "what a method of the estimators calls"
 BLOCKS = "what a fit does with blocks of rows"
@@ -126,6 +136,11 @@ def test_every_name_of_a_room_is_listed_or_for_others(room):
 
 def test_every_room_of_the_reference_is_looked_at():
     assert LISTED.keys() <= {module_of(room) for room in ("kernelpursuit", *ROOMS)}
+
+
+def test_every_room_is_looked_at():
+    rooms = {name.name for name in pkgutil.iter_modules(kernelpursuit.__path__) if not name.name.startswith("_")}
+    assert rooms == {*ROOMS, *INSIDE}
 
 
 def test_presets_have_pages():
