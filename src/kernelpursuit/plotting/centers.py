@@ -54,17 +54,6 @@ class CentersDisplay:
         What the axes are.
     is_signed : bool
         Whether weights are those of one target.
-
-    Examples
-    --------
-    >>> from kernelpursuit import KernelPursuitRegressor
-    >>> from kernelpursuit.data import make_friedman
-    >>> from kernelpursuit.plotting import CentersDisplay
-    >>> X, y = make_friedman(200)
-    >>> model = KernelPursuitRegressor(gamma=0.5, max_atoms=20).fit(X, y)
-    >>> display = CentersDisplay.from_estimator(model, X)
-    >>> len(display.points) == model.n_atoms_, display.is_signed
-    (True, True)
     """
 
     points: np.ndarray

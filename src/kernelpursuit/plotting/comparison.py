@@ -51,17 +51,6 @@ class ComparisonDisplay:
         Steps that each keeps.
     error_name : str
         What the errors are.
-
-    Examples
-    --------
-    >>> from kernelpursuit import KernelPursuitRegressor
-    >>> from kernelpursuit.data import make_chirp
-    >>> from kernelpursuit.plotting import ComparisonDisplay
-    >>> X, y = make_chirp(100)
-    >>> models = {name: KernelPursuitRegressor(kernel=name, gamma=3.0).fit(X, y) for name in ("rbf", "matern32")}
-    >>> display = ComparisonDisplay.from_estimators(models)
-    >>> list(display.kept), display.error_name
-    (['rbf', 'matern32'], 'leave-one-out error (root mean square)')
     """
 
     errors: dict[str, np.ndarray]

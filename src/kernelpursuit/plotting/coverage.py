@@ -56,17 +56,6 @@ class CoverageDisplay:
         Rows of each fifth.
     by : str
         What rows are sorted by, "width" or "prediction".
-
-    Examples
-    --------
-    >>> from kernelpursuit import KernelPursuitRegressor
-    >>> from kernelpursuit.data import make_friedman
-    >>> from kernelpursuit.plotting import CoverageDisplay
-    >>> X, y = make_friedman(300)
-    >>> model = KernelPursuitRegressor(gamma=0.5, max_atoms=20).fit(X[:200], y[:200])
-    >>> display = CoverageDisplay.from_estimator(model, X[200:], y[200:], coverage=0.8)
-    >>> display.coverage, display.n_rows
-    (0.8, array([20, 20, 20, 20, 20]))
     """
 
     coverage: float

@@ -67,17 +67,6 @@ class DecisionDisplay:
         What these are called.
     names : list of str
         Names of the features.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from kernelpursuit import KernelPursuitClassifier
-    >>> from kernelpursuit.plotting import DecisionDisplay
-    >>> X, y = make_moons(100, noise=0.2, random_state=0)
-    >>> model = KernelPursuitClassifier(gamma=1.0, max_atoms=10).fit(X, y)
-    >>> display = DecisionDisplay.from_estimator(model, X, y, response="probability")
-    >>> display.values.shape, display.ax_.get_xlabel()
-    ((160, 160), 'x1')
     """
 
     X: np.ndarray

@@ -64,17 +64,6 @@ class DependenceDisplay:
         What is predicted.
     coverage : float or None
         What intervals should hold.
-
-    Examples
-    --------
-    >>> from kernelpursuit import KernelPursuitRegressor
-    >>> from kernelpursuit.data import make_friedman
-    >>> from kernelpursuit.plotting import DependenceDisplay
-    >>> X, y = make_friedman(200)
-    >>> model = KernelPursuitRegressor(gamma=0.5, max_atoms=20).fit(X, y)
-    >>> display = DependenceDisplay.from_estimator(model, 3, X)
-    >>> bool(display.average[-1] > display.average[0])  # the target grows with x4
-    True
     """
 
     points: np.ndarray

@@ -64,16 +64,6 @@ class FitDisplay:
         Predictions there.
     names : list of str
         Names of the features.
-
-    Examples
-    --------
-    >>> from kernelpursuit import KernelPursuitRegressor
-    >>> from kernelpursuit.data import make_chirp
-    >>> from kernelpursuit.plotting import FitDisplay
-    >>> X, y = make_chirp(100)
-    >>> display = FitDisplay.from_estimator(KernelPursuitRegressor(gamma=3.0).fit(X, y), X, y)
-    >>> display.axes[0].shape, display.std.shape  # the curve and its band, as numbers
-    ((500,), (500,))
     """
 
     X: np.ndarray

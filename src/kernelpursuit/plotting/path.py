@@ -58,16 +58,6 @@ class PathDisplay:
         Whether steps and atoms differ anywhere on the path.
     error_name : str
         What the errors are.
-
-    Examples
-    --------
-    >>> from kernelpursuit import KernelPursuitRegressor
-    >>> from kernelpursuit.data import make_chirp
-    >>> from kernelpursuit.plotting import PathDisplay
-    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60).fit(*make_chirp(100))
-    >>> display = PathDisplay.from_estimator(model)
-    >>> display.kept == model.n_atoms_, display.error_name
-    (True, 'root mean squared error')
     """
 
     k: np.ndarray

@@ -54,17 +54,6 @@ class ReliabilityDisplay:
         Expected calibration error.
     name : str
         Whose probability it is.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from kernelpursuit import KernelPursuitClassifier
-    >>> from kernelpursuit.plotting import ReliabilityDisplay
-    >>> X, y = make_moons(300, noise=0.3, random_state=0)
-    >>> model = KernelPursuitClassifier(gamma=1.0, max_atoms=10).fit(X[:200], y[:200])
-    >>> display = ReliabilityDisplay.from_estimator(model, X[200:], y[200:])
-    >>> int(display.n_rows.sum()), display.error < 0.2
-    (100, True)
     """
 
     edges: np.ndarray

@@ -49,17 +49,6 @@ class ResidualsDisplay:
         Predictions.
     kind : str
         What `plot` draws, "residual" or "predicted".
-
-    Examples
-    --------
-    >>> from kernelpursuit import KernelPursuitRegressor
-    >>> from kernelpursuit.data import make_friedman
-    >>> from kernelpursuit.plotting import ResidualsDisplay
-    >>> X, y = make_friedman(300)
-    >>> model = KernelPursuitRegressor(gamma=0.5, max_atoms=20).fit(X[:200], y[:200])
-    >>> display = ResidualsDisplay.from_estimator(model, X[200:], y[200:])
-    >>> (display.y - display.prediction).shape
-    (100,)
     """
 
     y: np.ndarray

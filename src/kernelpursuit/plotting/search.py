@@ -38,16 +38,6 @@ class SearchDisplay:
         Place of the best in these arrays.
     by : str
         Name of the criterion.
-
-    Examples
-    --------
-    >>> from kernelpursuit import KernelPursuitRegressor, LengthScaleSearch
-    >>> from kernelpursuit.data import make_chirp
-    >>> from kernelpursuit.plotting import SearchDisplay
-    >>> search = LengthScaleSearch(KernelPursuitRegressor(alpha=1e-3, max_atoms=20, stop="loo"), gammas=[1.0, 3.0])
-    >>> display = SearchDisplay.from_search(search.fit(*make_chirp(100)))
-    >>> float(display.gamma[display.best]) == search.best_params_["gamma"]
-    True
     """
 
     gamma: np.ndarray
