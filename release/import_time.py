@@ -7,6 +7,7 @@ import time
 
 BASE = "import sklearn.base, scipy.linalg"
 STATEMENTS = (BASE, "import kernelpursuit", "from kernelpursuit import KernelPursuitRegressor")
+SUMMARIES = (min, statistics.median)
 REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 11
 # The second column is of processors, and hardly feels what else the machine does.
 CLOCK = "import time; a, b = time.perf_counter(), time.process_time(); "
@@ -25,9 +26,9 @@ def main() -> None:
     print(time.strftime("%Y-%m-%d"), f"{REPEATS} processes each, milliseconds; ratios to the first line")
     print(f"{'':52}{'clock: best':>14}{'median':>14}{'cpu: best':>14}{'median':>14}")
     columns = [[[taken[s][c] for taken in rounds] for c in (0, 1)] for s in range(len(STATEMENTS))]
-    base = [summary(times) for one in columns[0] for summary in (min, statistics.median) for times in [one]]
+    base = [summary(one) for one in columns[0] for summary in SUMMARIES]
     for statement, both in zip(STATEMENTS, columns):
-        values = [summary(one) for one in both for summary in (min, statistics.median)]
+        values = [summary(one) for one in both for summary in SUMMARIES]
         cells = "".join(f"{1e3 * value:8.1f} {value / unit:4.2f}x" for value, unit in zip(values, base))
         print(f"{statement:52}{cells}")
 
