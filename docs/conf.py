@@ -105,8 +105,15 @@ def with_links_of_the_site(app: Any, relative_path: Any, parent: str, content: l
     content[0] = re.sub(r"\[([^\]]+)\]\((?!https?:|#|[\w/-]+\.md)[^)]+\)", r"\1", content[0])
 
 
+def lead_to_gallery(app: Any, name: str, content: list[str]) -> None:
+    """Let links to scripts of the gallery, which lead somewhere in the repository too, lead to their pages."""
+    content[0] = re.sub(r"\]\((?:\.\./)+examples/gallery/([\w/]+)\.py\)", r"](/gallery/\1.rst)", content[0])
+    content[0] = re.sub(r"\]\((?:\.\./)+examples/gallery\)", "](/gallery/index.rst)", content[0])
+
+
 def setup(app: Any) -> None:
     """Connect the above."""
+    app.connect("source-read", lead_to_gallery)
     app.connect("autodoc-process-docstring", without_roles)
     app.connect("autodoc-process-signature", signature_of_init)
     app.connect("autodoc-skip-member", is_left_out)
