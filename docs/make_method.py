@@ -1,6 +1,6 @@
 """Draw the pictures of `docs/method.md`.
 
-    python docs/make_method.py [folder]
+python docs/make_method.py [folder]
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ SIZES = (1, 2, 4, 8)
 
 
 def main(folder: str | Path = "docs/images") -> None:
+    """Draw all of them."""
     X, y = make_chirp(200)
     model = KernelPursuitRegressor(gamma=GAMMA, stop="max", max_atoms=40).fit(X, y)
     draw_steps(model, X, y, Path(folder) / "method-steps.png")
@@ -103,6 +104,7 @@ def draw_path(X: np.ndarray, y: np.ndarray, file: Path) -> None:
 
 
 def save(figure: Any, file: Path) -> None:
+    """Write a picture."""
     figure.savefig(file, dpi=100)
     plt.close(figure)
 

@@ -9,8 +9,12 @@ import pytest
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.estimators import sampled
+from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.exceptions import GrossErrorWarning, SampledWarning
-from kernelpursuit.rows import ArraySource
+from kernelpursuit.rows import ArraySource, sample_numbers
+
+# A fit that learns scales, and little else.
+QUICK = {"kernel": "rbf", "refine": False, "trend": None}
 
 
 @pytest.fixture
@@ -90,6 +94,29 @@ class TestManyRows:
         coef = np.linalg.solve(D.T @ D + penalty, D.T @ (np.sqrt(w) * y))
         np.testing.assert_allclose(first.predict(X[:300]), coef[0] + values[:300] @ coef[1:], atol=1e-7)
 
+    @pytest.mark.parametrize("options", [QUICK, {"gamma": 0.3}])
+    def test_rows_of_weight_zero_are_none(self, rng, small_samples, options):
+        X, y = table(rng, 12_000)
+        y[0] = 1e3
+        w = np.zeros(len(X))
+        w[2000::2] = 3.0
+        model = KernelPursuitRegressor(random_state=0, max_atoms=20, sample_rows=600, truncate="auto", **options)
+        found = [model.fit(*given).path_ for given in ((ArraySource(X, y, w),), (X, y, w))]
+        limits = model.model_.limits
+        few = model.fit(X[w > 0], y[w > 0], w[w > 0])
+        for path in found:
+            assert path.total_weight == pytest.approx(few.path_.total_weight)
+            assert path.n_units == few.path_.n_units
+            assert path.loo.min() < 2 * few.path_.loo.min()
+        np.testing.assert_array_equal(limits, few.model_.limits)
+
+    def test_weights_are_no_counts_where_something_is_learned(self, rng, small_samples):
+        X, y = table(rng, 7000)
+        w = rng.exponential(size=len(X))
+        for given in ((ArraySource(X, y, w),), (X, y, w)):
+            model = KernelPursuitRegressor(random_state=0, max_atoms=20, sample_rows=600, **QUICK).fit(*given)
+            assert model.path_.n_units == 7000
+
     def test_classes(self, rng, small_samples):
         X, y = table(rng, 9000)
         labels = np.array(["low", "high"])[(y > 0).astype(int)]
@@ -108,7 +135,7 @@ class TestManyRows:
     def test_a_gross_error_is_left_out_wherever_it_is(self, rng, small_samples):
         X, y = table(rng, 9000)
         clean = KernelPursuitRegressor(random_state=0).fit(X, y)
-        unseen = np.setdiff1d(np.arange(9000), sampled.sample_numbers(9000, 6000, clean._state.seed))
+        unseen = np.setdiff1d(np.arange(9000), sample_numbers(np.arange(9000), 6000, clean._state.seed))
         y = y.copy()
         y[unseen[:3]] = 1e12
         with pytest.warns(GrossErrorWarning, match=r"y holds values far from all others: 1e\+12; such rows"):
@@ -122,6 +149,51 @@ class TestManyRows:
         model = KernelPursuitRegressor(random_state=0).fit(ArraySource(X, Y))
         assert model.predict(X[:5]).shape == (5, 2)
         assert np.mean((model.predict(X) - Y)[:, 1] ** 2) < 1.0
+
+
+class TestRareClasses:
+    @pytest.fixture
+    def rare(self, rng):
+        X, z = table(rng, 20_000, noise=0.3)
+        return X, np.where(z >= np.sort(z)[-60], "rare", "common")
+
+    @pytest.mark.parametrize("given", [{}, {"class_weight": "balanced"}, {"max_atoms": 30, "gamma": "learn"}])
+    def test_a_source_is_fitted_as_an_array_is(self, rare, small_samples, given):
+        X, labels = rare
+        given = {"gamma": 0.3, "max_atoms": 20, "loss": "squared", "random_state": 0, **given}
+        expected = KernelPursuitClassifier(**given).fit(X, labels)
+        model = KernelPursuitClassifier(**given).fit(ArraySource(X, labels.astype(object)))
+        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-10)
+
+    def test_all_rows_of_a_rare_class_are_learned_from(self, rare, small_samples):
+        X, labels = rare
+        source = ArraySource(X, labels)
+        with pytest.warns(SampledWarning, match="is of 6000 of 20000 rows"):
+            model = KernelPursuitClassifier(gamma=0.3, max_atoms=20, loss="log", random_state=0).fit(source)
+        # With a constant and no penalty of it, probabilities of the weighted rows add up to the weight of each class.
+        share = model.predict_proba(X)[:, 1].mean()
+        assert share == pytest.approx(60 / 20_000, rel=0.2)
+
+    def test_weights_put_the_shares_right(self, rng):
+        classes = (np.arange(10_000) % 1000 == 0).astype(int)
+        given = rng.uniform(0.5, 2.0, size=10_000)
+        y = np.where(classes == 1, 1.0, -1.0)[:, None]
+        places = sampled.sampled_places(np.arange(10_000), 500, classes, 10)
+        for weights in (None, given):
+            sample = TrainingData(np.zeros((500, 1)), y[places], None if weights is None else weights[places], None)
+            by_class = np.bincount(classes, weights=weights)
+            whole = sampled.Whole(None, 10_000, places, extremes=None, by_class=by_class)
+            found = sampled.with_shares_of_classes(sample, whole)
+            sums = np.bincount(classes[places], weights=found.weights)
+            np.testing.assert_allclose(sums / sums.sum(), by_class / by_class.sum())
+            assert found.weights.mean() == pytest.approx(1.0 if weights is None else weights.mean())
+            np.testing.assert_array_equal(found.counts, 1.0 if weights is None else weights[places])
+
+    def test_samples_of_common_classes_have_no_weights(self, rng):
+        y = np.where(rng.uniform(size=10_000) < 0.3, 1.0, -1.0)[:, None]
+        sample = TrainingData(np.zeros((500, 1)), y[:500], None, None)
+        whole = sampled.Whole(None, 10_000, np.arange(500), extremes=None, by_class=np.array([7000.0, 3000.0]))
+        assert sampled.with_shares_of_classes(sample, whole) is sample
 
 
 class TestRefusals:
@@ -149,6 +221,31 @@ class TestRefusals:
             model.fit(ArraySource(bad, y))
         assert model.n_features_in_ == 3
         np.testing.assert_array_equal(model.predict(X), before)
+
+    def test_labels_that_are_none(self, rng):
+        X = rng.normal(size=(60, 2))
+        model = KernelPursuitClassifier(gamma=0.5)
+        for y, words in (
+            (np.array([1, "a"] * 30, dtype=object), "y holds labels of several types, which cannot be sorted"),
+            (X[:, 0], r"y holds -?\d\S*, which is no label; use KernelPursuitRegressor for numbers"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                model.fit(ArraySource(X, y))
+        with pytest.raises(ValueError, match="class_weight is 0 for 2; leave rows of that class out of the source"):
+            model.set_params(class_weight={0: 1, 1: 1, 2: 0}).fit(ArraySource(X, np.arange(60) % 3))
+
+    @pytest.mark.parametrize("kind", [KernelPursuitRegressor, KernelPursuitClassifier])
+    def test_no_targets(self, rng, kind):
+        with pytest.raises(ValueError, match=f"{kind.__name__} requires y to be passed; give the name of a column"):
+            kind().fit(lambda: iter([rng.normal(size=(20, 2))]))
+
+    def test_targets_as_a_column_and_very_large_ones(self, rng, tmp_path):
+        X, y = table(rng, 60)
+        np.save(tmp_path / "X.npy", X)
+        model = KernelPursuitRegressor(gamma=0.5).fit(tmp_path / "X.npy", y[:, None])
+        assert model.predict(X).shape == (60, 1)
+        with pytest.raises(ValueError, match=r"y is of the size .*; multiply y by a constant first"):
+            model.fit(ArraySource(X, 1e307 * y))
 
     def test_one_class(self, rng):
         X, _ = table(rng, 50)

@@ -15,11 +15,12 @@ from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
 from kernelpursuit.estimators.sampled import Whole, all_rows_of, sampled
 from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
 from kernelpursuit.estimators.verdict import warn_if_constant
+from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning import Observations, ValidationScores, observe
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
-from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, loo_errors
-from kernelpursuit.model.constants import TARGET_MARGIN
+from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, loo_errors, process_errors
+from kernelpursuit.model.constants import MAX_PROCESS_ROWS, TARGET_MARGIN
 from kernelpursuit.model.fitted import Origin
 from kernelpursuit.model.outside import Outside, widened_range
 from kernelpursuit.pursuit import (
@@ -105,6 +106,7 @@ class FitState:
 def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState | None) -> tuple[FittedModel, FitState]:
     """Fit the model that an estimator's parameters describe; `last` is the state of an earlier fit, or None."""
     given = fitted_with(estimator, data)
+    watch.rows = given["data"]
     asked_for = {"max_atoms": estimator.max_atoms, "all": not is_word(estimator.stop, "auto")}
     seed, before, replay = check_seed(estimator.random_state) if data.seed is None else data.seed, None, None
     if estimator.warm_start and last is not None and last.model is not None and same_settings(last.given, given):
@@ -254,7 +256,9 @@ def fitted_with(estimator: Any, data: TrainingData) -> dict[str, Any]:
     settings = {name: value for name, value in estimator.get_params(deep=False).items() if name not in free}
     held_out = None if rule is None else rule.validation_fraction()
     kept = {name: comparable(value) for name, value in settings.items()}
-    return {"data": digest(data.X, data.y, data.weights), "held_out": held_out, **kept}
+    # Of rows that are not in memory, their number and sums tell whether they are others.
+    whole = None if data.whole is None else np.array([data.whole.n_rows, data.whole.mean_weight, data.whole.total])
+    return {"data": digest(data.X, data.y, data.weights, whole), "held_out": held_out, **kept}
 
 
 def observed(spec: FitSpec, data: TrainingData) -> Observations:
@@ -301,6 +305,16 @@ def _with_data(
         part = X[rows]
         f, R = model.scores(part, n_threads), model.path.factor(model.n_steps).R
         values = np.vstack([model.fixed_values(part, n_threads), model.values(part, model.kept, n_threads)])
+        errors = loo_errors(y, given, each, rows=rows, f=f, R=R, values=values)
+        if (
+            learned.is_process
+            and model.n_atoms
+            and len(y) <= MAX_PROCESS_ROWS
+            and isinstance(model.origin.kernel, Kernel)
+        ):
+            fixed, K = model.fixed_values(X, n_threads), model.origin.kernel(X, X)
+            found = process_errors(y, given, each, fixed, K=K, strength=given.sum() * model.origin.alpha)
+            errors = errors if found is None else found[rows]
         calibration = Calibration(
             X=part,
             y=y[rows],
@@ -308,7 +322,7 @@ def _with_data(
             n_unseen=n_unseen,
             f=f,
             base=model.base(part, n_threads),
-            errors=learned.optimism * loo_errors(y, given, each, rows=rows, f=f, R=R, values=values),
+            errors=learned.optimism * errors,
             noise_variance=model.path.noise_variance(model.n_steps),
         )
         return replace(model, error_scale=calibrate(calibration, learned.kernel, learned.scales, n_threads))
