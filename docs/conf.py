@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 from kernelpursuit import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
 
 project = "kernelpursuit"
 author = "The kernelpursuit developers"
@@ -45,7 +49,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples/gallery"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.ReadingOrder",
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,

@@ -1,8 +1,8 @@
 """Run the pages of `docs/tutorials`, write what each block prints below it, and save what the last one draws.
 
 A page's `python` blocks run in their order in one namespace, in a folder of their own. The indented text after a block,
-if there is any, is replaced by what the block prints. The figure that is open at the end goes to the picture of the page,
-if it has one. The pictures of the gallery that other pages show are drawn here too, by their own scripts.
+if there is any, is replaced by what the block prints. The figure that is open at the end goes to the picture of the
+page, if it has one. The pictures of the gallery that other pages show are drawn here too, by their own scripts.
 
     python docs/make_tutorials.py [page ...]
 """

@@ -21,7 +21,7 @@ def surface(X):
     return np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 1.5 * np.exp(-6 * np.square(X - [1.6, 0.8]).sum(axis=1))
 
 
-START, STEPS = 12, 30
+START, STEPS = 12, 24
 test = np.random.default_rng(99).uniform(-2, 2, (1000, 2))
 
 
@@ -44,9 +44,9 @@ def learn(by_uncertainty, seed):
 
 
 # %%
-# Five rounds each, of 12 measurements to begin with and 30 more:
+# Four rounds each, of 12 measurements to begin with and 24 more:
 
-rounds = {name: [learn(chosen, seed) for seed in range(5)] for name, chosen in (("uncertain", True), ("random", False))}
+rounds = {name: [learn(chosen, seed) for seed in range(4)] for name, chosen in (("uncertain", True), ("random", False))}
 errors = {name: np.mean([one[0] for one in runs], axis=0) for name, runs in rounds.items()}
 print({name: round(float(curve[-1]), 3) for name, curve in errors.items()})
 
@@ -62,6 +62,6 @@ left.plot(*X[START:].T, ".", color="white", label="chosen")
 left.set(aspect="equal", xlabel="x1", ylabel="x2", title="where it measured")
 for (name, curve), colour in zip(errors.items(), ("#0072B2", "#7F7F7F")):
     right.plot(START + np.arange(STEPS), curve, color=colour, lw=2, label=name)
-right.set(xlabel="measurements", ylabel="error of the surface", yscale="log", title="mean of five rounds")
+right.set(xlabel="measurements", ylabel="error of the surface", yscale="log", title="mean of four rounds")
 right.legend(frameon=False)
 right.spines[["top", "right"]].set_visible(False)

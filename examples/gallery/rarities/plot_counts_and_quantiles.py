@@ -22,8 +22,7 @@ def rmse(values, truth):
     return float(np.sqrt(np.mean(np.square(values - truth))))
 
 
-# %%
-# Counts:
+# Counts.
 
 mean = 8 * np.exp(-np.square(grid[:, 0] - 3)) + 4 * np.exp(-2 * np.square(grid[:, 0] - 7)) + 0.2
 generator = np.random.default_rng(0)
@@ -37,8 +36,7 @@ for loss, colour in (("squared", "#D55E00"), ("poisson", "#0072B2")):
     left.plot(grid[:, 0], fitted, color=colour, lw=1.8, label=f"{loss}, {model.n_atoms_} atoms")
     found[f"{loss} on counts"], found[f"least {loss}"] = rmse(fitted, mean), float(fitted.min())
 
-# %%
-# Quantiles, between which 80 % of new rows should lie:
+# Quantiles, between which 80 % of new rows should lie.
 
 
 def draw(n, seed):
@@ -57,8 +55,7 @@ for q, colour in ((0.9, "#D55E00"), (0.5, "#0072B2"), (0.1, "#009E73")):
     bounds[q] = model.predict(X_new)
 found["inside"] = float(np.mean((bounds[0.1] <= y_new) & (y_new <= bounds[0.9])))
 
-# %%
-# Gross errors in a tenth of the rows:
+# Gross errors in a tenth of the rows.
 
 generator = np.random.default_rng(2)
 X = np.sort(generator.uniform(0, 10, 200))[:, None]
@@ -71,9 +68,6 @@ for loss, colour, name in (("squared", "#D55E00", "squared"), (Huber(delta=0.3),
     right.plot(grid[:, 0], model.predict(grid), color=colour, lw=1.8, label=f"{name}, {model.n_atoms_} atoms")
     found[name] = rmse(model.predict(grid), np.sin(grid[:, 0]))
 
-# %%
-# All three:
-
 middle.set_ylim(-5.8, 4)
 for ax, title in ((left, "counts"), (middle, "quantiles"), (right, "outliers")):
     ax.set_title(title, fontsize="medium", loc="left")
@@ -81,4 +75,3 @@ for ax, title in ((left, "counts"), (middle, "quantiles"), (right, "outliers")):
     ax.legend(frameon=False, fontsize="small", loc="lower left" if ax is middle else "upper right")
     ax.spines[["top", "right"]].set_visible(False)
 print({name: round(value, 3) for name, value in found.items()})
-figure

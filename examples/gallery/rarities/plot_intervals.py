@@ -23,7 +23,7 @@ def draw(x):
     return x[:, None], wave(x) + (0.05 + 0.08 * x) * generator.normal(size=len(x))
 
 
-generator = np.random.default_rng(0)
+generator = np.random.default_rng(1)
 X, y = draw(generator.uniform(0, 10, 900))
 model = KernelPursuitRegressor(random_state=0).fit(X, y)
 grid = np.linspace(-1, 21, 1201)[:, None]
@@ -50,7 +50,9 @@ for ax, (title, (low, high)) in zip(axes, shown.items()):
     ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Coverage on 20,000 new rows, where the noise is small (x below 2) and where it is large (above 8):
+# Coverage on 20,000 new rows, where the noise is small (x below 2) and where it is large (above 8). Of four draws of
+# the training rows, intervals held 79 to 96 % of the former and 87 to 89 % of the latter, and one width always 100 % and
+# less than 80 %.
 
 X_new, y_new = draw(generator.uniform(0, 10, 20_000))
 low, high = model.predict_interval(X_new)
