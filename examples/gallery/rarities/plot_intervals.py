@@ -51,8 +51,8 @@ for ax, (title, (low, high)) in zip(axes, shown.items()):
 
 # %%
 # Coverage on 20,000 new rows, where the noise is small (x below 2) and where it is large (above 8). Of four draws of
-# the training rows, intervals held 79 to 96 % of the former and 87 to 89 % of the latter, and one width always 100 % and
-# less than 80 %.
+# the training rows, intervals held 79 to 96 % of the former and 87 to 89 % of the latter, and one width always 100 %
+# and less than 80 %.
 
 X_new, y_new = draw(generator.uniform(0, 10, 20_000))
 low, high = model.predict_interval(X_new)
