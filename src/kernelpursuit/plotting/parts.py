@@ -24,7 +24,7 @@ CLASS_COLOURS = (BLUE, ORANGE, GREEN, "#AA4499", "#8C6D00", "#3AA0D8", "#882255"
 
 
 def best_of(estimator: BaseEstimator) -> BaseEstimator:
-    """Return the estimator itself, or the one that a search has settled on."""
+    """Return the estimator itself, or the best one of a search."""
     return getattr(estimator, "best_estimator_", estimator)
 
 

@@ -45,11 +45,9 @@ def remarks_on_model(model: FittedModel | OneVsRestModel, states: States) -> lis
     if any(one.path.loo is not None and not np.isfinite(one.path.loo[one.n_steps]) for one in model.models):
         found.append("A training row is interpolated, so that there is no leave-one-out error.")
     scales = model.origin.scales
-    if scales is not None and (n_idle := int((scales == 0).sum())):
-        s, have = ("", "has") if n_idle == 1 else ("s", "have")
-        found.append(
-            f"{n_idle} of {len(scales)} features {have} scale 0: the model does not look at {'them' if s else 'it'}."
-        )
+    if scales is not None and (n_irrelevant := int((scales == 0).sum())):
+        have = "is irrelevant: it has" if n_irrelevant == 1 else "are irrelevant: they have"
+        found.append(f"{n_irrelevant} of {len(scales)} features {have} scale 0.")
     return found
 
 
