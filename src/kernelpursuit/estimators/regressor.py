@@ -185,8 +185,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
     Notes
     -----
-    Fitting costs one pass over the n x M dictionary for each atom; predicting costs `n_atoms_` kernel values a row. Ties
-    go to the lowest atom number. An atom that is numerically dependent on the picked ones is skipped and recorded.
+    Fitting costs one pass over the n x M dictionary for each atom; predicting costs `n_atoms_` kernel values a row.
+    Ties go to the lowest atom number. An atom that is numerically dependent on the picked ones is skipped and recorded.
 
     References
     ----------
