@@ -3,8 +3,8 @@
     python benchmarks/seeds.py [--seeds 20] [--only NAME,...] [--write]
 
 Each result is a line of out/bench-seeds.jsonl, kept by the digest of the source, so that a run goes on where it was
-stopped. `--write` puts the table into docs/defaults-measured.md. Errors are root mean squared errors over the spread of the
-targets, or fractions of rows in a wrong class, on a fifth of the rows.
+stopped. `--write` puts the table into docs/defaults-measured.md. Errors are root mean squared errors over the spread of
+the targets, or fractions of rows in a wrong class, on a fifth of the rows.
 """
 
 from __future__ import annotations

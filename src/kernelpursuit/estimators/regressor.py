@@ -131,8 +131,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         In `partial_fit`, the weight of a row relative to the next one: with 0.999, rows a thousand back count a third.
     checkpoint : str or Path, optional
         A file in which the fit saves, twice a minute, the sums of its passes over rows and the steps of its loop. If
-        the fit is killed, the same call resumes from there with the same result, provided that `random_state` is a number.
-        The file is removed at the end.
+        the fit is killed, the same call resumes from there with the same result, if `random_state` is a number. The
+        file is removed at the end.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples that learning uses (for regression, from 1,000 rows on), of `selection="random"`, of random
         candidates, and of validation rows and folds.
@@ -283,20 +283,20 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         return_std : bool, default=False
             Whether to return standard deviations of the predictions as well.
         interval : float, optional
-            The fraction of new targets that intervals should hold, to return these as well; see `predict_interval`.
-            As a parameter of `predict` it passes through a `Pipeline`.
+            The fraction of new targets that intervals should contain, to return intervals as well; see
+            `predict_interval`. As a parameter of `predict`, it works through a `Pipeline`.
 
         Returns
         -------
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Predictions; float32 for float32 rows.
         std : array of the same shape
-            Only with `return_std`, and only where weights are refitted. Where nothing was learned, it is
+            Only with `return_std`, and only if coefficients are refitted. If no atoms were learned, it is
             `sigma sqrt(1 + phi(x)' (D'D + L)^{-1} phi(x))`, where phi(x) holds the intercept and the atoms at x and
             `sigma² = RSS / (n - dof)`: the standard deviation of a new observation at x in the Bayesian linear
-            model of the kept atoms with noise sigma, which takes their choice as given. Where something was learned,
-            sigma follows the size of errors at x, and far from the training rows the standard deviation of the targets
-            is added in squares.
+            model of the kept atoms with noise sigma, which takes their choice as given. If atoms were learned, sigma
+            follows the size of errors at x, and far from the training rows the standard deviation of the targets is
+            added in squares.
         lower, upper : arrays of the same shape
             Only with `interval`: `predict(X, interval=0.9)` returns `(y, lower, upper)`, and with `return_std=True` as
             well, `(y, std, lower, upper)`.
@@ -316,23 +316,24 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
     @takes_sources
     def predict_interval(self, X: Matrix, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-        """Predict intervals that hold a given fraction of new targets.
+        """Predict intervals that should contain a given fraction of new targets.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
             Rows, as for `predict`.
         coverage : float, default=0.9
-            The fraction of targets that intervals should hold, between 0 and 1.
+            The fraction of new targets that intervals should contain, between 0 and 1.
 
         Returns
         -------
         lower, upper : arrays of shape (n_samples,) or (n_samples, n_targets)
-            Conformal intervals from the errors that training rows have, each left out; no refit is needed. Where
-            something was learned they are the prediction less and plus `q s(x)`: s(x) is a scale of the error at x, and
-            q the quantile of the errors in units of it. They are wider where errors are larger, and far from the
-            training rows. Else they have one width, the quantile of the errors themselves; without bound where a
-            training row is interpolated, so that nothing is left to say what its error would be.
+            Conformal intervals from the leave-one-out errors of training rows, without a refit. If atoms were learned,
+            they are the prediction -/+ `q s(x)`: s(x) is a scale of the error at x, and q the quantile of the errors
+            in units of it. They are wider where errors are larger, and far from the training rows. Up to 1,000 rows,
+            the errors are those of a Gaussian process with an atom at every row, if it was learned by evidence. If no
+            atoms were learned, intervals have constant width, the quantile of the errors themselves; they are infinite
+            if a training row is interpolated, because its error is then unknown.
         """
         check_is_fitted(self)
         fraction, model = check_coverage("coverage", coverage), self.model_

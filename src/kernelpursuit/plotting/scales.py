@@ -89,8 +89,8 @@ class ScalesDisplay:
         scales = self.scales[: self.max_features]
         places = np.arange(len(scales))
         bars = ax.barh(places, scales, color=BLUE, height=0.7)
-        words = [f"{scale:.2g}" if scale else "irrelevant" for scale in scales]
-        ax.bar_label(bars, words, padding=4, fontsize="small")
+        labels = [f"{scale:.2g}" if scale else "irrelevant" for scale in scales]
+        ax.bar_label(bars, labels, padding=4, fontsize="small")
         ax.set_yticks(places, distinct_names(self.names[: self.max_features]))
         for label, scale in zip([*ax.get_yticklabels(), *ax.texts], [*scales, *scales]):
             label.set_color("black" if scale else GREY)

@@ -29,7 +29,7 @@ def remarks_on_model(model: FittedModel | OneVsRestModel, states: States) -> lis
     if "still falling" in model.reason or "was not reached" in model.reason:
         found.append("The path ended before its stopping rule had seen enough; a larger max_atoms may lower the error.")
     if "interrupted" in model.reason:
-        found.append("The fit was interrupted, and the model is of what it had found by then.")
+        found.append("The fit was interrupted, and the model is the best found so far.")
     skipped = {atom for one in model.models for _, atom in one.path.skipped}
     if skipped:
         s, were = ("", "was") if len(skipped) == 1 else ("s", "were")
