@@ -43,6 +43,14 @@ class ScalesDisplay:
         Names of the features, in the same order.
     max_features : int
         Most features that are drawn; the others are counted in a line above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.plotting import ScalesDisplay
+    >>> display = ScalesDisplay(scales=np.array([2.0, 0.5, 0.0]), names=["dose", "age", "day"]).plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['dose', 'age', 'day']
     """
 
     scales: np.ndarray
