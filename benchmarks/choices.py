@@ -4,7 +4,7 @@
 
 One parameter is changed at a time. A tenth of the rows of a regression set is for testing; of one of classes three
 tenths, five times over, and a tuned support vector machine stands beside the choices. The tables go into
-`docs/defaults.md`. Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.
+`docs/defaults-measured.md`. Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ of JSON in `out/bench-defaults.jsonl`, and a run does what is not there yet; res
 only where they are of its present source. `--again NAME` measures a peer anew, `--again all --seeds 0` does so for all
 figures of time, which should be taken while the machine has nothing else to do. The last line of a kind counts.
 
-A run of all sets and peers ends with the tables of `docs/defaults.md`; `--report` writes them, and measures nothing.
+A run of all sets and peers ends with the tables of `docs/defaults-measured.md`; `--report` writes them, and measures
+nothing.
 Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.
 """
 
@@ -32,7 +33,7 @@ from reproduce.data import DataMissing, known, load
 
 ROOT = Path(__file__).parents[1]
 JOURNAL = ROOT / "out" / "bench-defaults.jsonl"
-PAGE = ROOT / "docs" / "defaults.md"
+PAGE = ROOT / "docs" / "defaults-measured.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
 SETS = (

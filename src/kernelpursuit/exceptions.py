@@ -59,7 +59,7 @@ class SampledWarning(UserWarning):
 
 
 class InterruptedFitWarning(UserWarning):
-    """A fit was ended by Ctrl-C, and is of what it had found by then.
+    """A fit was ended by Ctrl-C, and the model is the best found so far.
 
     Examples
     --------

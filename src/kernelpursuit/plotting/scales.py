@@ -97,7 +97,8 @@ class ScalesDisplay:
         scales = self.scales[: self.max_features]
         places = np.arange(len(scales))
         bars = ax.barh(places, scales, color=BLUE, height=0.7)
-        ax.bar_label(bars, [f"{scale:.2g}" if scale else "idle" for scale in scales], padding=4, fontsize="small")
+        labels = [f"{scale:.2g}" if scale else "irrelevant" for scale in scales]
+        ax.bar_label(bars, labels, padding=4, fontsize="small")
         ax.set_yticks(places, distinct_names(self.names[: self.max_features]))
         for label, scale in zip([*ax.get_yticklabels(), *ax.texts], [*scales, *scales]):
             label.set_color("black" if scale else GREY)
@@ -106,8 +107,8 @@ class ScalesDisplay:
         ax.set_xlim(0)
         ax.set(xlabel="scale of the standardised feature")
         if hidden := len(self.scales) - len(scales):
-            idle = int((self.scales[len(scales) :] == 0).sum())
-            words = f"and {hidden} more" + (f", {idle} of them idle" if idle else "")
+            irrelevant = int((self.scales[len(scales) :] == 0).sum())
+            words = f"and {hidden} more" + (f", {irrelevant} of them irrelevant" if irrelevant else "")
             ax.set_title(words, loc="left", fontsize="small", color=GREY)
         tidy(ax)
         return self
