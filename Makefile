@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-massive bench-predict-files reproduce reproduce-full reproduce-variants clean setup bench-shortlist
+.PHONY: demo test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist
 
 setup: $(VENV)/installed
 
@@ -118,6 +118,16 @@ bench-predict-files: setup
 bench-shortlist: setup
 	PYTHONPATH=. $(BIN)/python benchmarks/shortlist.py
 
+# Ours beside twelve peers on thirty sets: docs/peers.md; takes days for all splits, and goes on where it was stopped.
+PEERS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=.:benchmarks $(BIN)/python -m peers
+bench-peers: setup $(VENV)/bench
+	$(PEERS)
+	$(PEERS) --write
+
+# How fast this source is beside fixed references: a line of docs/history.csv, and its plot.
+bench-history: setup $(VENV)/bench
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/history.py
+
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup
 	$(BIN)/python -m reproduce
@@ -130,4 +140,4 @@ reproduce-variants: setup
 
 # What `make reproduce` and the benchmarks of the defaults, the battery and classes have done took hours, and stays.
 clean:
-	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl out/classify.jsonl, $(wildcard out/*))
+	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl out/classify.jsonl out/bench-peers out/bench-peers.jsonl, $(wildcard out/*))

@@ -1,9 +1,9 @@
 """The defaults against four peers on eleven regression sets: `make bench-defaults` (some hours on two cores).
 
-A tenth of a set, drawn by a seed, is for testing; `regression_methods.py` says what is fitted to the rest. Every result is a line
-of JSON in `out/bench-defaults.jsonl`, and a run does what is not there yet; results of kernelpursuit count as there
-only where they are of its present source. `--again NAME` measures a peer anew, `--again all --seeds 0` does so for all
-figures of time, which should be taken while the machine has nothing else to do. The last line of a kind counts.
+A tenth of a set, drawn by a seed, is for testing; `regression_methods.py` says what is fitted to the rest. Every result
+is a line of JSON in `out/bench-defaults.jsonl`, and a run does what is not there yet; results of kernelpursuit count as
+there only where they are of its present source. `--again NAME` measures a peer anew, `--again all --seeds 0` does so
+for all figures of time, which should be taken while the machine has nothing else to do. The last line of a kind counts.
 
 A run of all sets and peers ends with the tables of `docs/defaults.md`; `--report` writes them, and measures nothing.
 Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.

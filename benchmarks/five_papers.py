@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from defaults import ROOT, some_of, source_digest
 from regression_methods import COSTS
-from sets import CLASSES, NUMBERS, OWN_SPLIT, SETS, Split, n_rows_of, split_of
+from sets import CLASSES, OWN_SPLIT, SETS, Split, n_rows_of, split_of
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR

@@ -46,9 +46,8 @@ def main(arguments: list[str]) -> int:
 
         write(options.journal)
         return 0
-    sets = there(options.sets)
-    run(Plan(sets, options.methods, options.splits, options.again, options.journal))
-    return 0 if len(sets) == len(options.sets) else 1
+    run(Plan(there(options.sets), options.methods, options.splits, options.again, options.journal))
+    return 0
 
 
 if __name__ == "__main__":

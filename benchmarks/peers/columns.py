@@ -33,10 +33,12 @@ class KernelColumns(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: np.ndarray, y: object = None) -> Self:
+        """Draw the rows at which the columns are centred."""
         self.centers_ = X[np.random.default_rng(self.random_state).permutation(len(X))[:COLUMNS]]
         return self
 
     def transform(self, X: np.ndarray) -> np.ndarray:
+        """Return the values of the kernel at these rows."""
         return rbf_kernel(X, self.centers_, gamma=self.gamma)
 
 
@@ -80,7 +82,7 @@ def lasso(split: Split, tuned: bool) -> Fitted:
 
 
 def l1_logistic(split: Split, tuned: bool) -> Fitted:
-    """Fit logistic regression under an L1 penalty, one class against the rest; tuned, at the best of costs and widths."""
+    """Fit logistic regression under an L1 penalty, a class against the rest; tuned, the best of costs and widths."""
     binary = LogisticRegression(l1_ratio=1.0, solver="liblinear", random_state=split.seed)
     linear = OneVsRestClassifier(binary)
     model, chosen = fit_columns(linear, {"estimator__C": COSTS} if tuned else {}, split)

@@ -46,6 +46,7 @@ class Collapsed(gpytorch.models.ExactGP):
         self.kernel = gpytorch.kernels.InducingPointKernel(scaled, inducing_points=inducing, likelihood=likelihood)
 
     def forward(self, rows: torch.Tensor) -> Any:
+        """Return the prior of the values at these rows."""
         return gpytorch.distributions.MultivariateNormal(self.mean(rows), self.kernel(rows))
 
 
@@ -104,6 +105,7 @@ class Variational(gpytorch.models.ApproximateGP):
         self.kernel = gpytorch.kernels.ScaleKernel(kernel, batch_shape=batch)
 
     def forward(self, rows: torch.Tensor) -> Any:
+        """Return the prior of the values at these rows."""
         return gpytorch.distributions.MultivariateNormal(self.mean(rows), self.kernel(rows))
 
 

@@ -75,26 +75,35 @@ def summary(results: Results) -> str:
     counts = {key: sum(behind(pair, key) for pair in pairs) for key in ("fit_cpu", "predict_us", "numbers", "peak_mb")}
     n = len(pairs)
     return (
-        f"Of {len(results.sets)} sets, {len(sets)} ({len(sets) - n_classes} of numbers, {n_classes} of classes) have at "
-        f"least one peer whose error is lower than ours by more than {NOISE:g} standard errors. Of {n} comparisons, a "
-        f"peer on a set, our error is higher by more than noise in {worse}, lower in {better}, and within noise in "
-        f"{n - worse - better}. Our fit takes longer, by more than {TIMES:g} times, in {counts['fit_cpu']} of them, our "
-        f"prediction in {counts['predict_us']}; our model is the larger one in {counts['numbers']}, and our fit needs "
-        f"more memory in {counts['peak_mb']}."
+        f"Of {len(results.sets)} sets, {len(sets)} ({len(sets) - n_classes} of numbers, {n_classes} of classes) have a "
+        f"peer whose error is lower than ours by more than {NOISE:g} standard errors. Of {n} comparisons, a peer on a "
+        f"set, our error is higher by more than noise in {worse}, lower in {better}, and within noise in "
+        f"{n - worse - better}. By more than {TIMES:g} times, our fit takes longer in {counts['fit_cpu']} of them, our "
+        f"prediction in {counts['predict_us']}, and our fit needs more memory in {counts['peak_mb']}; our model is the "
+        f"larger one in {counts['numbers']}."
     )
 
 
 def tables(results: Results) -> str:
     """Return what ours loses: in sentences, by set, and by peer."""
     of_set = ("set", "best peer", "our error", "its error", "ratio", "standard errors", "also lower")
-    of_peer = ("peer", "sets", "lower error", "higher error", "fits faster", "predicts faster", "smaller", "less memory")
+    of_peer = (
+        "peer",
+        "sets",
+        "lower error",
+        "higher error",
+        "fits faster",
+        "predicts faster",
+        "smaller",
+        "less memory",
+    )
     return "\n\n".join(
         [
             summary(results),
             "### Sets where a peer is more accurate",
             table(of_set, set_losses(results), n_words=2),
             "### What each peer does better",
-            "Sets on which a fit came to an end, of those where it was tried; how many of them have an error lower, and "
+            "Sets on which a fit came to an end, of those where it was tried; on how many its error is lower, and "
             "higher, than ours by more than noise; and on how many it takes less, with our figure over its own there.",
             table(of_peer, [peer_line(model, results) for model in results.peers]),
         ]

@@ -49,9 +49,7 @@ METHODS: dict[str, Method] = {
     OURS: Method("kernelpursuit", "ours:ours", is_quick=True, variants=(DEFAULT,)),
     "svm": Method("SVR / SVC", "kernel_machines:support_vectors"),
     "kernel_ridge": Method("KernelRidge", "kernel_machines:kernel_ridge", for_classes=False),
-    "gpr": Method(
-        "GaussianProcessRegressor", "kernel_machines:gaussian_process", for_classes=False, most_rows=4000
-    ),
+    "gpr": Method("GaussianProcessRegressor", "kernel_machines:gaussian_process", for_classes=False, most_rows=4000),
     "omp": Method("OMP on kernel columns", "columns:matching_pursuit", is_quick=True, for_classes=False),
     "lasso": Method("LASSO on kernel columns", "columns:lasso", for_classes=False),
     "l1_logistic": Method("L1 logistic on kernel columns", "columns:l1_logistic", for_numbers=False),

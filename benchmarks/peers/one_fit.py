@@ -162,7 +162,9 @@ def fit_once(key: tuple[str, str], split: Split, limits: Limits) -> dict[str, An
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=work, args=(key, split, limits, send))
     sys.stdout.flush()
-    process.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads that a fork leaves behind: none is at work
+        process.start()
     send.close()
     found: dict[str, Any] = {}
     end = time.monotonic() + limits.wall

@@ -49,7 +49,8 @@ def summary_line(model: Model, results: Results) -> list[str]:
     cells = [title_of(model), str(len(pairs)), f"{ended} of {len(tried)}"]
     if not pairs:
         return cells + [""] * len(RATIOS)
-    return cells + [losses.figure(1 / float(np.exp(np.mean([np.log(pair.ratio(key)) for pair in pairs])))) for key in RATIOS]
+    means = [float(np.exp(-np.mean([np.log(pair.ratio(key)) for pair in pairs]))) for key in RATIOS]
+    return cells + [losses.figure(mean) for mean in means]
 
 
 def summary(results: Results) -> str:

@@ -12,6 +12,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from defaults import ROOT
+from matplotlib.ticker import NullFormatter
 from sets import CLASSES, NUMBERS
 
 from kernelpursuit.plotting.parts import CLASS_COLOURS, tidy
@@ -46,16 +47,20 @@ def draw_set(ax: Any, results: Results, name: str, key: str) -> None:
         found = results.fitted(model, name)
         if found:
             points[model] = tuple(float(np.mean([one[of] for one in found])) for of in (key, "error"))
-    least = min(error for _, error in points.values())
+    paths = [path_in(one) for one in results.fitted(OUR_MODEL, name)] if key == "numbers" else []
+    least = min([error for _, error in points.values()] + [path[:, 2].min() for path in paths])
     half_a_row = 0.5 / results.tried(OUR_MODEL, name)[0]["test_rows"]
     top = CLOSE_UP * max(least, 4 * half_a_row)
     for model, (x, error) in points.items():
         ax.plot(max(x, LEAST_SECONDS), min(error, top), **style_of(model), clip_on=False, zorder=3)
-    if key == "numbers":
-        for one in results.fitted(OUR_MODEL, name):
-            _, numbers, errors = path_in(one).T
-            ax.plot(numbers, np.where(errors <= top, errors, np.nan), color="black", lw=1.2, zorder=2)
+    for path in paths:
+        _, numbers, errors = path.T
+        ax.plot(numbers, np.where(errors <= top, errors, np.nan), color="black", lw=1.2, zorder=2)
     ax.set_xscale("log")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    low, high = ax.get_xlim()
+    if high < 10 * low:  # so that two powers of ten are there to read the axis by
+        ax.set_xlim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
     ax.set_ylim(least - 0.08 * (top - least), top)
     ax.set_title(f"{name}, {results.tried(OUR_MODEL, name)[0]['rows']:,} rows", fontsize="medium", loc="left")
     tidy(ax)
@@ -132,11 +137,10 @@ def rank_figure(results: Results) -> Any | None:
                 found[kind, variant] = panel
     if not found:
         return None
-    heights = [2 + len(panel.models) / 2 for panel in found.values()]
-    figure, axes = plt.subplots(
-        len(found), 1, figsize=(11, 0.42 * sum(heights)), height_ratios=heights, squeeze=False
-    )
-    figure.subplots_adjust(left=0.27, right=0.73, top=0.95, bottom=0.01, hspace=0.25)
+    heights = [5 + len(panel.models) / 2 for panel in found.values()]
+    inches = 0.32 * sum(heights)
+    figure, axes = plt.subplots(len(found), 1, figsize=(11, inches), height_ratios=heights, squeeze=False)
+    figure.subplots_adjust(left=0.27, right=0.73, top=1 - 0.35 / inches, bottom=0.01, hspace=0.25)
     for ax, ((kind, variant), panel) in zip(axes.flat, found.items()):
         beside = "peers at their defaults" if variant == DEFAULT else "tuned peers"
         ax.set_title(f"{kind}, {beside}", fontsize="medium", loc="left", fontweight="bold")
@@ -159,5 +163,3 @@ def write_pictures(results: Results, folder: Path = IMAGES) -> dict[str, str]:
             plt.close(figure)
             written[name] = about
     return written
-
-

@@ -16,7 +16,7 @@ NODE = 4  # numbers in a node that splits: feature, threshold, and where to go o
 
 
 def grid(names: tuple[str, str, str, str]) -> list[dict[str, Any]]:
-    """Return the grid, by the names that a library has for leaves, rows in a leaf, learning rate and number of trees."""
+    """Return the grid, by a library's names for leaves, rows in a leaf, learning rate and number of trees."""
     leaves, rows, rate, trees = names
     return [{leaves: LEAVES, rows: ROWS_IN_LEAF, rate: [one], trees: [number]} for one, number in RATES]
 
