@@ -1,6 +1,7 @@
 """Benchmarks run on a tiny case and fill their pages, and that of the five papers has the figures of its results."""
 
 import importlib
+import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -208,6 +209,8 @@ def test_a_fit_that_ends_badly_says_how(peers, monkeypatch):
         if what == "time":
             while True:
                 pass
+        if what == "death":
+            os._exit(3)
         if what == "memory":
             np.ones(2**30)
         if what == "predictions":
@@ -220,6 +223,7 @@ def test_a_fit_that_ends_badly_says_how(peers, monkeypatch):
     limits = one_fit.Limits(seconds=0.2, wall=20, megabytes=4000)
     expected = {
         "time": "fit out of time",
+        "death": "failed: the process ended with 3",
         "memory": "out of memory",
         "predictions": "failed: ValueError: predictions are not finite",
         "no reason": "failed: ValueError: no reason",

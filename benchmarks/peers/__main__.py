@@ -7,6 +7,7 @@ be 1: what is forked from a process with threads has none of them.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -51,4 +52,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the fit at work ends as well
     sys.exit(main(sys.argv[1:]))

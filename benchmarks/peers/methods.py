@@ -16,19 +16,20 @@ from .fitted import Fitted
 DEFAULT, TUNED = "default", "tuned"
 VARIANTS = (DEFAULT, TUNED)
 OURS = "kernelpursuit"
+QUICK, SLOW, SLOWEST = range(3)
 
 
 @dataclass(frozen=True)
 class Method:
     """A way to fit a model: `module:function`, and the sets that it is for.
 
-    `is_quick` ones come first in a run. Above `most_rows` training rows a method is not tried. A library that has
+    Those of a quick pace come first in a run. Above `most_rows` training rows a method is not tried. A library that has
     computed and was then forked may fail: PyTorch, which is loaded before, and used after.
     """
 
     title: str
     fit: str
-    is_quick: bool = False
+    pace: int = SLOW
     for_numbers: bool = True
     for_classes: bool = True
     most_rows: int | None = None
@@ -46,17 +47,17 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    OURS: Method("kernelpursuit", "ours:ours", is_quick=True, variants=(DEFAULT,)),
+    OURS: Method("kernelpursuit", "ours:ours", pace=QUICK, variants=(DEFAULT,)),
     "svm": Method("SVR / SVC", "kernel_machines:support_vectors"),
     "kernel_ridge": Method("KernelRidge", "kernel_machines:kernel_ridge", for_classes=False),
     "gpr": Method("GaussianProcessRegressor", "kernel_machines:gaussian_process", for_classes=False, most_rows=4000),
-    "omp": Method("OMP on kernel columns", "columns:matching_pursuit", is_quick=True, for_classes=False),
+    "omp": Method("OMP on kernel columns", "columns:matching_pursuit", pace=QUICK, for_classes=False),
     "lasso": Method("LASSO on kernel columns", "columns:lasso", for_classes=False),
     "l1_logistic": Method("L1 logistic on kernel columns", "columns:l1_logistic", for_numbers=False),
-    "nystroem": Method("Nystroem + Ridge / LogisticRegression", "kernel_machines:nystroem", is_quick=True),
-    "lightgbm": Method("LightGBM", "light:lightgbm", is_quick=True),
-    "hist_boosting": Method("HistGradientBoosting", "trees:histogram_boosting", is_quick=True),
-    "sgpr": Method("GPyTorch SGPR", "gaussian:collapsed", for_classes=False, may_be_forked=False),
-    "svgp": Method("GPyTorch SVGP", "gaussian:variational", may_be_forked=False),
-    "rvm": Method("fastrvm", "relevance:relevance_vectors"),
+    "nystroem": Method("Nystroem + Ridge / LogisticRegression", "kernel_machines:nystroem", pace=QUICK),
+    "lightgbm": Method("LightGBM", "light:lightgbm", pace=QUICK),
+    "hist_boosting": Method("HistGradientBoosting", "trees:histogram_boosting", pace=QUICK),
+    "sgpr": Method("GPyTorch SGPR", "gaussian:collapsed", pace=SLOWEST, for_classes=False, may_be_forked=False),
+    "svgp": Method("GPyTorch SVGP", "gaussian:variational", pace=SLOWEST, may_be_forked=False),
+    "rvm": Method("fastrvm", "relevance:relevance_vectors", pace=SLOWEST),
 }

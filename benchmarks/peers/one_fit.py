@@ -149,6 +149,24 @@ def ended(code: int | None, has_fitted: bool) -> str:
     return "out of memory" if code == -signal.SIGKILL else f"failed: the process ended with {code}"
 
 
+def received(process: Any, receive: Connection, wall: float) -> dict[str, Any]:
+    """Return what a process has sent, with the status of one that has ended, or had to be ended, without a word."""
+    found: dict[str, Any] = {}
+    end = time.monotonic() + wall
+    code = None
+    try:
+        while "status" not in found and receive.poll(max(0.0, end - time.monotonic())):
+            found |= receive.recv()
+    except EOFError:
+        process.join()
+        code = process.exitcode
+    finally:  # also where this process is to end
+        if "status" not in found:
+            process.kill()
+        process.join()
+    return {"status": ended(code, "fit_cpu" in found), **found}
+
+
 def fit_once(key: tuple[str, str], split: Split, limits: Limits) -> dict[str, Any]:
     """Fit a method in a variant to a split in a process of its own, and return what came of it."""
     method, _ = key
@@ -158,6 +176,8 @@ def fit_once(key: tuple[str, str], split: Split, limits: Limits) -> dict[str, An
             warm_up(method, split.is_classes)
     except ImportError as missing:
         return {"status": f"not installed: {missing}"}
+    except Exception as failed:
+        return {"status": status_of(failed)}
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=work, args=(key, split, limits, send))
@@ -166,17 +186,4 @@ def fit_once(key: tuple[str, str], split: Split, limits: Limits) -> dict[str, An
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads that a fork leaves behind: none is at work
         process.start()
     send.close()
-    found: dict[str, Any] = {}
-    end = time.monotonic() + limits.wall
-    try:
-        while "status" not in found and receive.poll(max(0.0, end - time.monotonic())):
-            found |= receive.recv()
-    except EOFError:  # it has ended, and not by itself
-        process.join()
-    is_late = process.is_alive() and "status" not in found
-    if is_late:
-        process.kill()
-    process.join()
-    if "status" not in found:
-        found["status"] = ended(None if is_late else process.exitcode, "fit_cpu" in found)
-    return found
+    return received(process, receive, limits.wall)

@@ -1,15 +1,18 @@
 """All fits in turn, each in a process of its own; a line of JSON when one has ended, whatever its end.
 
 A run goes breadth first: all sets at their first split before the second, quick methods at their defaults on all
-sets, then small sets with all else, then large ones. So whatever is there when it is stopped can be compared.
+sets, then small sets with all else but the slowest searches, then larger ones. So whatever is there when it is stopped
+can be compared.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ import numpy as np
 from defaults import ROOT, append_to_journal, read_journal, source_digest
 from sets import OWN_SPLIT, n_rows_of, split_of
 
-from .methods import DEFAULT, METHODS, OURS, TUNED
+from .methods import DEFAULT, METHODS, OURS, QUICK, SLOW, SLOWEST, TUNED
 from .one_fit import Limits, fit_once
 
 JOURNAL = ROOT / "out" / "bench-peers.jsonl"
@@ -25,7 +28,7 @@ N_SPLITS = 5
 SECONDS = {DEFAULT: 120, TUNED: 240}  # of processor time that a fit may take
 MEGABYTES = 6000  # that its process may take
 PATIENCE = 10  # times the limit, by the wall: the machine has other work
-LARGE = 5000  # rows of a set that waits for the smaller ones
+TIERS = (0, 1500, 5000, sys.maxsize)  # rows of sets that are done one after the other
 
 Result = dict[str, Any]
 Key = tuple[str, int, str, str]  # set, split, method, variant
@@ -45,19 +48,26 @@ class Plan:
     again: Sequence[str] = ()
     journal: Path = JOURNAL
 
+    def phases(self) -> Iterator[tuple[str, int, list[str]]]:
+        """Yield what is done together: a variant, a pace, and sets from few rows to many."""
+        sets = sorted(self.sets, key=n_rows_of)
+        tiers = [[name for name in sets if low < n_rows_of(name) <= high] for low, high in pairwise(TIERS)]
+        most = [(DEFAULT, SLOW), (DEFAULT, SLOWEST), (TUNED, QUICK), (TUNED, SLOW)]
+        yield DEFAULT, QUICK, sets
+        for tier in tiers[:-1]:
+            yield from ((variant, pace, tier) for variant, pace in most)
+        for tier in tiers[:-1]:
+            yield TUNED, SLOWEST, tier
+        yield from ((variant, pace, tiers[-1]) for variant, pace in (*most, (TUNED, SLOWEST)))
+
     def jobs(self) -> Iterator[Key]:
         """Yield all fits, breadth first; a set that comes with its own split has one."""
-        sets = sorted(self.sets, key=n_rows_of)
-        small, large = ([name for name in sets if (n_rows_of(name) > LARGE) == wanted] for wanted in (False, True))
-        quick, slow = True, False
-        phases = [(DEFAULT, quick, sets), (DEFAULT, slow, small), (TUNED, quick, small), (TUNED, slow, small)]
-        phases += [(DEFAULT, slow, large), (TUNED, quick, large), (TUNED, slow, large)]
         for split in range(self.n_splits):
-            for variant, is_quick, some in phases:
-                for name in (name for name in some if not split or name not in OWN_SPLIT):
+            for variant, pace, sets in self.phases():
+                for name in (name for name in sets if not split or name not in OWN_SPLIT):
                     for method in self.methods:
                         about = METHODS[method]
-                        if about.is_quick == is_quick and about.is_for(name) and variant in about.variants:
+                        if about.pace == pace and about.is_for(name) and variant in about.variants:
                             yield name, split, method, variant
 
     def rows_file(self, key: Key) -> Path:
