@@ -27,8 +27,8 @@ COLUMNS = 4
 MARKERS = "osD^vP*Xph<>8"
 AXES = {"size": ("numbers", "numbers that a prediction needs"), "time": ("fit_cpu", "seconds of processor time to fit")}
 ERRORS = {"numbers": "root mean squared error", "classes": "fraction of rows in a wrong class"}
-LEAST_SECONDS = 1e-3
-CLOSE_UP = 2.5  # times the least error, above which points are put at the upper edge
+LEAST = {"numbers": 10.0, "fit_cpu": 1e-3}  # what is less is put at the left edge
+CLOSE_UP = {"numbers": 1.8, "classes": 2.5}  # times the least error, above which points are put at the upper edge
 
 
 def style_of(model: Model) -> dict[str, Any]:
@@ -50,9 +50,9 @@ def draw_set(ax: Any, results: Results, name: str, key: str) -> None:
     paths = [path_in(one) for one in results.fitted(OUR_MODEL, name)] if key == "numbers" else []
     least = min([error for _, error in points.values()] + [path[:, 2].min() for path in paths])
     half_a_row = 0.5 / results.tried(OUR_MODEL, name)[0]["test_rows"]
-    top = CLOSE_UP * max(least, 4 * half_a_row)
+    top = CLOSE_UP["classes"] * max(least, 4 * half_a_row) if name in CLASSES else CLOSE_UP["numbers"] * least
     for model, (x, error) in points.items():
-        ax.plot(max(x, LEAST_SECONDS), min(error, top), **style_of(model), clip_on=False, zorder=3)
+        ax.plot(max(x, LEAST[key]), min(error, top), **style_of(model), clip_on=False, zorder=3)
     for path in paths:
         _, numbers, errors = path.T
         ax.plot(numbers, np.where(errors <= top, errors, np.nan), color="black", lw=1.2, zorder=2)
@@ -76,7 +76,8 @@ def legend(figure: Any, models: Sequence[Model]) -> None:
 
 def scatter(results: Results, kind: str, against: str) -> Any | None:
     """Return a figure of all sets of a kind, from few rows to many; None where there are none."""
-    names = [name for name in results.sets if name in KINDS[kind]]
+    of_kind = (name for name in results.sets if name in KINDS[kind])
+    names = [name for name in of_kind if any(results.fitted(model, name) for model in results.models)]
     if not names:
         return None
     key, label = AXES[against]
