@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist
+.PHONY: demo docs test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist
 
 setup: $(VENV)/installed
 
@@ -67,6 +67,15 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation as a site in build/site, read from the folder; a warning is an error.
+$(VENV)/docs: $(VENV)/dependencies | $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[docs]" -Cbuild-dir=build/dev
+	touch $@
+
+docs: setup $(VENV)/docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
+	@echo "read build/site/index.html"
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
@@ -141,6 +150,6 @@ reproduce-full: setup
 reproduce-variants: setup
 	$(BIN)/python -m reproduce --variants
 
-# What `make reproduce` and the benchmarks of the defaults, the battery and classes have done took hours, and stays.
+# What `make reproduce` and the benchmarks of the defaults, the battery, classes and peers have done took hours, and stays.
 clean:
 	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl out/classify.jsonl out/bench-peers out/bench-peers.jsonl, $(wildcard out/*))

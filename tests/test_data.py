@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpursuit.data import make_chirp, make_friedman, make_peaks, make_waves
+from kernelpursuit.data import make_chirp, make_friedman, make_homes, make_peaks, make_waves
 
 GENERATORS = [(make_chirp, 1), (make_peaks, 2), (make_friedman, 10), (make_waves, 6)]
 
@@ -51,3 +51,26 @@ def test_waves_depend_on_three_features_and_most_on_the_first():
     waves = [a * np.sin(f * np.pi * x) for a, f, x in zip((2, 1.5, 1), (2.5, 2, 1.5), X.T)]
     np.testing.assert_allclose(y, sum(waves))
     assert np.var(waves[0]) > np.var(waves[1]) > np.var(waves[2]) > 0.1
+
+
+def test_homes_are_a_table_whose_noise_grows_with_the_price():
+    X, clean = make_homes(4000, noise=0.0)
+    same, noisy = make_homes(4000, noise=0.1)
+    assert X.equals(same)
+    assert X.shape == (4000, 9)
+    assert X.notna().all().all()
+    assert (clean > 0).all()
+    assert np.std(noisy / clean) == pytest.approx(0.1, rel=0.05)
+    assert not make_homes(4000, seed=1)[1].equals(noisy)
+
+
+def test_of_two_homes_that_differ_in_one_thing_the_better_costs_more():
+    X, y = make_homes(6000, noise=0.0)
+    flats = X["garden"] == 0
+    for better, worse in [
+        (X["area"] > 120, X["area"] < 60),
+        (X["distance"] < 2, X["distance"] > 10),
+        (flats & (X["floor"] > 4) & (X["lift"] == 1), flats & (X["floor"] > 4) & (X["lift"] == 0)),
+    ]:
+        assert y[better].median() > 1.1 * y[worse].median()
+    assert abs(np.corrcoef(X["day"], y)[0, 1]) < 0.05

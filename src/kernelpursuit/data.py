@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from sklearn.datasets import make_friedman1
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def make_chirp(n_samples: int = 400, *, noise: float = 0.15, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -128,3 +133,69 @@ def make_waves(n_samples: int = 1000, *, noise: float = 0.2, seed: int = 0) -> t
     X = generator.uniform(0.0, 1.0, (n_samples, 6))
     y = 2 * np.sin(2.5 * np.pi * X[:, 0]) + 1.5 * np.sin(2 * np.pi * X[:, 1]) + np.sin(1.5 * np.pi * X[:, 2])
     return X, y + noise * generator.standard_normal(n_samples)
+
+
+def make_homes(n_samples: int = 1000, *, noise: float = 0.07, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
+    """Draw a table of made-up homes and their prices, with features in their own units.
+
+    A square metre costs less far from the centre and on loud streets, and more in houses that are new or very old; a
+    garden is worth more in the suburbs, a lift more the higher one lives. The day of the advertisement
+    does not matter. The noise is a fraction of the price, so that dear homes vary more.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    noise : float
+        Standard deviation of the noise as a fraction of the price.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    X : DataFrame of shape (n_samples, 9)
+        Columns `area` and `garden` in square metres, `rooms`, `year` built, `floor`, `lift` (0 or 1), `distance` to
+        the centre in km, `street_noise` in dB, `day` of the year.
+    y : Series of shape (n_samples,)
+        `price` in thousands.
+
+    Examples
+    --------
+    >>> from kernelpursuit.data import make_homes
+    >>> X, price = make_homes(100)
+    >>> X.shape, price.name
+    ((100, 9), 'price')
+    """
+    import pandas as pd
+
+    generator = np.random.default_rng(seed)
+    area = generator.lognormal(np.log(85.0), 0.4, n_samples).clip(25, 260).round()
+    distance = generator.gamma(2.0, 3.0, n_samples).clip(0.2, 30).round(1)
+    in_house = generator.random(n_samples) < distance / (distance + 8)
+    garden = np.where(in_house, generator.gamma(2.0, 120.0, n_samples), 0.0).round()
+    year = generator.integers(1880, 2025, n_samples)
+    floor = np.where(in_house, 0, generator.integers(0, 7, n_samples))
+    lift = (generator.random(n_samples) < np.where(in_house, 0.0, 0.5)).astype(int)
+    street_noise = generator.normal(62 - 0.6 * distance, 6).clip(35, 80).round()
+    rooms = np.maximum(1, np.round(area / generator.normal(25, 4, n_samples).clip(15, 40)))
+    X = pd.DataFrame(
+        {
+            "area": area,
+            "garden": garden,
+            "rooms": rooms,
+            "year": year,
+            "floor": floor,
+            "lift": lift,
+            "distance": distance,
+            "street_noise": street_noise,
+            "day": generator.integers(1, 366, n_samples),
+        }
+    )
+    by_age = 1 + 0.25 * np.square((year - 1960) / 65) - 0.15 * np.exp(-np.square((year - 1968) / 12))
+    by_place = 2.2 + 4.5 * np.exp(-distance / 5)
+    by_noise = 1 - 0.25 / (1 + np.exp(-(street_noise - 63) / 3))
+    by_floor = 1 + np.where(lift == 1, 0.02, -0.035) * floor - 0.06 * (~in_house & (floor == 0))
+    by_size = area**0.9 * (1 + 0.05 * np.tanh(rooms - area / 30))
+    price = by_age * by_place * by_noise * by_floor * by_size + 0.12 * garden * np.tanh(distance / 10) * by_age
+    price = price * (1 + noise * generator.standard_normal(n_samples))
+    return X, pd.Series(price.round(1), name="price")

@@ -101,7 +101,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         The loss that coefficients were found under.
     n_atoms_, centers_, center_indices_, stop_reason_, kernel_, penalty_, alpha_, feature_scales_, model_
         As for `KernelPursuitRegressor`; with `multi_class="ovr"`, kernel, penalty and scales are shared by all classes.
-    coef_ : array of shape (n_scores, n_atoms_)
+    coef_ : array of shape (n_scores, `n_atoms_`)
         Weights; two classes have one score, that of the second, or with `loss="softmax"` one each.
     intercept_ : array of shape (n_scores,)
         Constants.

@@ -142,9 +142,9 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
     Attributes
     ----------
-    centers_ : array of shape (n_atoms_, n_features)
+    centers_ : array of shape (`n_atoms_`, n_features)
         Centres of the kept atoms; NaN for an atom that has none.
-    center_indices_ : array of shape (n_atoms_,)
+    center_indices_ : array of shape (`n_atoms_`,)
         Number of each kept atom in the dictionary: the training row, or the column of a precomputed X. Where atoms
         were refined, the training row that each started from.
     kernel_ : Kernel or Dictionary
@@ -156,7 +156,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
     feature_scales_ : array of shape (n_features,) or None
         How fast the model varies with each feature, in units of its standard deviation: 0 for one that has no say.
         None where nothing was learned.
-    coef_ : array of shape (n_atoms_,) or (n_targets, n_atoms_)
+    coef_ : array of shape (`n_atoms_`,) or (n_targets, `n_atoms_`)
         Weights.
     intercept_ : float or array of shape (n_targets,)
         Constant.
@@ -172,7 +172,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         All that predictions are made of; see `kernelpursuit.model`.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (`n_features_in_`,)
         Their names, where X has string column names.
 
     See Also

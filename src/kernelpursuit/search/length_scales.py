@@ -105,7 +105,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         Class labels; classifiers only.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (`n_features_in_`,)
         Their names, where X has string column names.
 
     See Also

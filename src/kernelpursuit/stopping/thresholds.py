@@ -80,8 +80,8 @@ class TR2(_First):
     """Stop at the first model with `RSS + n sum |weights| <= sum y²` (Chen, Li and Pan 2013, Xu eq. 1.4).
 
     For sum y² stands the RSS of the model without atoms: with an intercept, that of y about its mean. Several targets
-    are added up. The condition cannot hold where targets are small against one (Xu sec. 3.2): n |w| outweighs n w². The
-    path then runs to `max_atoms`, and all of it is kept.
+    are added up. The condition cannot hold where targets are small against one (Xu sec. 3.2): `n |w|` outweighs `n w²`.
+    The path then runs to `max_atoms`, and all of it is kept.
     """
 
     name = "tr2"
