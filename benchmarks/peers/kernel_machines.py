@@ -39,7 +39,7 @@ def kernel_ridge(split: Split, tuned: bool) -> Fitted:
 def gaussian_process(split: Split, tuned: bool) -> Fitted:
     """Fit a Gaussian process; tuned, with a length for every feature and a noise of maximal likelihood.
 
-    By default scikit-learn learns no length, and takes targets to be free of noise.
+    By default one length serves all features, and targets are taken to be free of noise.
     """
     model = GaussianProcessRegressor(random_state=split.seed)
     if tuned:
