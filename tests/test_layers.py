@@ -13,7 +13,7 @@ LAYERS = ("_native", "rows", "kernels", "dictionary", "engine", "stopping", "los
 # What extras bring, and what is slow to import.
 TABLES = {"pandas", "polars", "pyarrow", "h5py", "zarr"}
 TABLE_FILES = ("columns.py", "parts.py", "files.py", "streams.py", "table.py", "writing.py")
-NOT_AT_IMPORT = TABLES | {"matplotlib", "dask", "distributed", "onnx", "typer", "rich"}
+NOT_AT_IMPORT = TABLES | {"matplotlib", "dask", "distributed", "onnx", "typer", "rich", "jinja2", "playwright"}
 
 
 def test_contracts(capfd):

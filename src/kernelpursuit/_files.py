@@ -35,6 +35,9 @@ def write_whole(path: PathLike, content: bytes) -> None:
         raise IsADirectoryError(f"{str(goal)!r} is a folder; give the name of a file in it.")
     if not goal.parent.is_dir():
         raise FileNotFoundError(f"The folder {str(goal.parent)!r} does not exist; make it first, or give another one.")
+    if goal.exists() and not goal.is_file():
+        raise ValueError(f"{str(goal)!r} is no ordinary file; give another path.")
+    goal = goal.resolve()  # what a link leads to is written, and the link stays
     beside = goal.parent / f".{goal.name}.{secrets.token_hex(6)}"
     try:
         with open(beside, "xb") as file:

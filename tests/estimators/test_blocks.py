@@ -194,8 +194,17 @@ class TestPredictTo:
         assert pq.read_table(out)["prediction"].to_pylist() == classifier.predict(rows).tolist()
 
     def test_a_file_may_be_replaced_by_what_is_made_of_it(self, regressor, path, rows):
-        regressor.predict_to(path, path, keep=NAMES)
-        assert pq.read_schema(path).names == [*NAMES, "prediction"]
+        before = path.read_bytes()
+        for keep in ((), NAMES):
+            with pytest.raises(ValueError, match=r"rows.parquet' is a file that is read, and would lose column 'id'"):
+                regressor.predict_to(path, str(path), keep=keep)
+        path.with_name("other.parquet").write_bytes(before)
+        with pytest.raises(ValueError, match=r"other.parquet' is a file that is read, and would lose column 'id'"):
+            regressor.predict_to(path.parent, path.with_name("other.parquet"), keep=["id", "name", *NAMES])
+        assert path.read_bytes() == before
+        path.with_name("other.parquet").unlink()
+        regressor.predict_to(path, path, keep=["id", "name", *NAMES])
+        assert pq.read_schema(path).names == ["id", "name", *NAMES, "prediction"]
 
     @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])
     def test_nothing_is_left_where_something_fails(self, regressor, rows, tmp_path, suffix, monkeypatch):

@@ -378,3 +378,11 @@ class TestOddButRight:
             model = self.make(multi_class, loss, max_atoms=4).fit(X, y)
             assert model.decision_function(X).shape == (12, len(np.unique(y)))
             sound(model, X)
+
+
+@pytest.mark.parametrize("dtype", ["string", "category", object])
+def test_missing_labels(dtype):
+    labels = pd.Series(["a", "b", None] * 5, dtype=dtype)
+    for y in (labels, labels.to_numpy(dtype=object, na_value=None)):
+        with pytest.raises(ValueError, match=r"y is not usable: it holds missing labels \(NaN, NA or None\); drop"):
+            plain_classifier().fit(np.zeros((15, 1)), y)

@@ -10,11 +10,14 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.callbacks import Callback
+from kernelpursuit.estimators import sampled
 from kernelpursuit.exceptions import InterruptedFitWarning
 from kernelpursuit.pursuit.checkpoint import MAGIC, Checkpoint
+from kernelpursuit.rows import ArraySource, sample_numbers
 
 KILLED = """
 import os, signal, sys
@@ -83,6 +86,21 @@ def test_a_fit_that_was_killed_goes_on_with_the_same_bits(tmp_path, kind):
 
 
 class TestCheckpoint:
+    def test_of_other_rows_is_not_taken_up(self, rng, tmp_path, monkeypatch):
+        monkeypatch.setattr(Checkpoint, "remove", Checkpoint.write)
+        X = rng.normal(size=(4000, 2))
+        y = X[:, 0] + 0.1 * rng.normal(size=4000)
+        model = KernelPursuitRegressor(gamma=0.3, max_atoms=10, sample_rows=200, random_state=0)
+        kept = clone(model).set_params(checkpoint=tmp_path / "checkpoint")
+        monkeypatch.setattr(sampled, "ROWS_LEARNED_FROM", 300)
+        monkeypatch.setattr(sampled, "LEAST_SAMPLE", 300)
+        kept.fit(ArraySource(X, y))
+        # Rows of the sample are the same, and the others have changed.
+        is_sampled = np.isin(np.arange(4000), sample_numbers(np.arange(4000), 300, kept._state.seed))
+        other = np.where(is_sampled, y, y + 1.0)
+        expected = model.fit(ArraySource(X, other))
+        np.testing.assert_array_equal(kept.fit(ArraySource(X, other)).predict(X), expected.predict(X))
+
     def test_what_is_no_checkpoint_is_never_overwritten(self, tmp_path):
         X, y = np.arange(30.0)[:, None], np.sin(np.arange(30.0))
         file = tmp_path / "data.csv"
@@ -100,7 +118,12 @@ class TestCheckpoint:
 
     def test_a_damaged_one_is_named_and_foreign_code_is_not_run(self, tmp_path):
         file = tmp_path / "checkpoint"
-        for content in (b"", b"cos\nsystem\n(S'touch pwned'\ntR.", b"\x80\x05garbage"):
+        # Functions of NumPy, and those of modules that ours import, are as foreign as any.
+        of_numpy = b"\x80\x04\x8c\x1cnumpy.testing._private.utils\x8c\x09runstring\x93."
+        dotted = b"\x80\x04\x8c\x14kernelpursuit._files\x8c\x09os.system\x93\x8c\x0btouch pwned\x85R."
+        function = b"\x80\x04\x8c\x14kernelpursuit._files\x8c\x0aread_whole\x93."
+        damaged = (b"", b"cos\nsystem\n(S'touch pwned'\ntR.", b"\x80\x05garbage")
+        for content in (*damaged, of_numpy, dotted, function):
             file.write_bytes(MAGIC + content)
             with pytest.raises(ValueError, match="is damaged, or of another version; remove it to start anew"):
                 Checkpoint(file)
@@ -152,6 +175,30 @@ class TestCtrlC:
         assert "Ctrl-C cut short" in model.stop_reason_
         assert np.isfinite(model.predict(X)).all()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    @pytest.mark.parametrize("n_blocks", [12, 25])
+    def test_in_a_pass_leaves_sums_that_go_together(self, rng, n_blocks):
+        X = rng.normal(size=(20_000, 2))
+        y = X[:, 0] + 0.5 * rng.normal(size=len(X))
+        begun = []
+
+        class Interrupted(ArraySource):
+            """Ctrl-C in a block after the first pass, in small blocks."""
+
+            def blocks(self, size, start=0):
+                for block in super().blocks(min(size, 1000), start):
+                    begun.append(block.start)
+                    if len(begun) == 20 + n_blocks:
+                        os.kill(os.getpid(), signal.SIGINT)
+                    yield block
+
+        model = KernelPursuitRegressor(gamma=0.3, max_atoms=10, sample_rows=1000, random_state=0, n_jobs=1)
+        with pytest.warns(InterruptedFitWarning):
+            model.fit(Interrupted(X, y))
+        assert 20 + n_blocks <= len(begun) < 60, "a pass was cut short"
+        assert model.path_.n_units == pytest.approx(model.path_.total_weight)
+        _, std = model.predict(X[:100], return_std=True)
+        np.testing.assert_allclose(std, 0.5, rtol=0.03)
 
     def test_twice_leaves_the_estimator_as_it_was(self, rng):
         X = rng.normal(size=(300, 2))

@@ -102,6 +102,28 @@ class TestAtoms:
         low, high = model.predict_interval(elsewhere)
         assert np.mean((low <= y) & (y <= high)) > 0.8
 
+    def test_leave_what_earlier_rows_have_taught(self, rng):
+        def rows(n_rows, shift):
+            X = rng.uniform(-2, 2, size=(n_rows, 2)) + np.array([shift, 0])
+            return X, np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=n_rows)
+
+        model = KernelPursuitRegressor(kernel="rbf", trend=None, random_state=0).partial_fit(*rows(1000, 0.0))
+        n_atoms = model.n_atoms_
+        for shift in (0.5, 1.0, 2.0, 3.0):
+            model.partial_fit(*rows(1000, shift))
+        assert model.n_atoms_ > n_atoms + 10
+        for shift in (0.0, 3.0):
+            X, y = rows(500, shift)
+            assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.13, shift
+
+    def test_go_on_while_what_was_learned_is_forgotten(self, rng):
+        model = KernelPursuitRegressor(gamma=0.3, alpha=1e-4, forgetting=0.998, random_state=0)
+        X = rng.uniform(-2, 2, size=(8000, 2))
+        y = np.where(np.arange(8000) < 1500, 1.0, -1.0) * np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=8000)
+        for start in range(0, 8000, 500):
+            model.partial_fit(X[start : start + 500], y[start : start + 500])
+        assert np.sqrt(np.mean((model.predict(X[-500:]) - y[-500:]) ** 2)) < 0.13
+
     def test_are_no_more_than_max_atoms(self, rng):
         X, y = table(rng, 300)
         model = KernelPursuitRegressor(random_state=0, max_atoms=12).fit(X, y)
@@ -121,6 +143,16 @@ class TestClasses:
         assert model.score(X, labels) > 0.9
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
+    def test_weights_of_classes_that_are_still_to_come(self, rng):
+        X, y = table(rng, 600)
+        labels = np.digitize(y, [0.0, 1.5])
+        few = np.flatnonzero(labels < 2)[:200]
+        rest = np.setdiff1d(np.arange(600), few)
+        weight = {0: 1.0, 1: 2.0, 2: 5.0}
+        model = KernelPursuitClassifier(gamma=0.3, max_atoms=20, loss="squared", class_weight=weight, random_state=0)
+        model.partial_fit(X[few], labels[few], classes=[0, 1, 2]).partial_fit(X[rest], labels[rest], new_atoms=False)
+        assert model.path_.total_weight == pytest.approx(sum(weight[label] for label in labels.tolist()))
+
     def test_refusals(self, rng):
         X, y = table(rng, 100)
         labels = (y > 0).astype(int)
@@ -136,6 +168,16 @@ class TestClasses:
 
 
 class TestState:
+    def test_no_rows_change_nothing(self, rng, fitted):
+        model, X, y = fitted
+        before = model.predict(X)
+        np.testing.assert_array_equal(model.partial_fit(X[:0], y[:0]).predict(X), before)
+        labels = KernelPursuitClassifier(gamma=0.5, max_atoms=9, loss="squared").fit(X, y > 0)
+        before = labels.predict_proba(X)
+        np.testing.assert_array_equal(labels.partial_fit(X[:0], (y > 0)[:0]).predict_proba(X), before)
+        with pytest.raises(ValueError, match="multiply X by a constant first"):
+            labels.partial_fit(1e305 * X, y > 0)
+
     def test_a_fit_forgets_it_and_a_pickle_keeps_it(self, rng, fitted):
         model, X, y = fitted
         live = copy.copy(model).partial_fit(*table(rng, 50))

@@ -12,6 +12,9 @@ from kernelpursuit.estimators import sampled
 from kernelpursuit.exceptions import GrossErrorWarning, SampledWarning
 from kernelpursuit.rows import ArraySource
 
+# A fit that learns scales, and little else.
+QUICK = {"kernel": "rbf", "refine": False, "trend": None}
+
 
 @pytest.fixture
 def small_samples(monkeypatch):
@@ -90,6 +93,29 @@ class TestManyRows:
         coef = np.linalg.solve(D.T @ D + penalty, D.T @ (np.sqrt(w) * y))
         np.testing.assert_allclose(first.predict(X[:300]), coef[0] + values[:300] @ coef[1:], atol=1e-7)
 
+    @pytest.mark.parametrize("options", [QUICK, {"gamma": 0.3}])
+    def test_rows_of_weight_zero_are_none(self, rng, small_samples, options):
+        X, y = table(rng, 12_000)
+        y[0] = 1e3
+        w = np.zeros(len(X))
+        w[2000::2] = 3.0
+        model = KernelPursuitRegressor(random_state=0, max_atoms=20, sample_rows=600, truncate="auto", **options)
+        found = [model.fit(*given).path_ for given in ((ArraySource(X, y, w),), (X, y, w))]
+        limits = model.model_.limits
+        few = model.fit(X[w > 0], y[w > 0], w[w > 0])
+        for path in found:
+            assert path.total_weight == pytest.approx(few.path_.total_weight)
+            assert path.n_units == few.path_.n_units
+            assert path.loo.min() < 2 * few.path_.loo.min()
+        np.testing.assert_array_equal(limits, few.model_.limits)
+
+    def test_weights_are_no_counts_where_something_is_learned(self, rng, small_samples):
+        X, y = table(rng, 7000)
+        w = rng.exponential(size=len(X))
+        for given in ((ArraySource(X, y, w),), (X, y, w)):
+            model = KernelPursuitRegressor(random_state=0, max_atoms=20, sample_rows=600, **QUICK).fit(*given)
+            assert model.path_.n_units == 7000
+
     def test_classes(self, rng, small_samples):
         X, y = table(rng, 9000)
         labels = np.array(["low", "high"])[(y > 0).astype(int)]
@@ -108,7 +134,7 @@ class TestManyRows:
     def test_a_gross_error_is_left_out_wherever_it_is(self, rng, small_samples):
         X, y = table(rng, 9000)
         clean = KernelPursuitRegressor(random_state=0).fit(X, y)
-        unseen = np.setdiff1d(np.arange(9000), sampled.sample_numbers(9000, 6000, clean._state.seed))
+        unseen = np.setdiff1d(np.arange(9000), sampled.sample_numbers(np.arange(9000), 6000, clean._state.seed))
         y = y.copy()
         y[unseen[:3]] = 1e12
         with pytest.warns(GrossErrorWarning, match=r"y holds values far from all others: 1e\+12; such rows"):
@@ -149,6 +175,31 @@ class TestRefusals:
             model.fit(ArraySource(bad, y))
         assert model.n_features_in_ == 3
         np.testing.assert_array_equal(model.predict(X), before)
+
+    def test_labels_that_are_none(self, rng):
+        X = rng.normal(size=(60, 2))
+        model = KernelPursuitClassifier(gamma=0.5)
+        for y, words in (
+            (np.array([1, "a"] * 30, dtype=object), "y holds labels of several types, which cannot be sorted"),
+            (X[:, 0], r"y holds -?\d\S*, which is no label; use KernelPursuitRegressor for numbers"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                model.fit(ArraySource(X, y))
+        with pytest.raises(ValueError, match="class_weight is 0 for 2; leave rows of that class out of the source"):
+            model.set_params(class_weight={0: 1, 1: 1, 2: 0}).fit(ArraySource(X, np.arange(60) % 3))
+
+    @pytest.mark.parametrize("kind", [KernelPursuitRegressor, KernelPursuitClassifier])
+    def test_no_targets(self, rng, kind):
+        with pytest.raises(ValueError, match=f"{kind.__name__} requires y to be passed; give the name of a column"):
+            kind().fit(lambda: iter([rng.normal(size=(20, 2))]))
+
+    def test_targets_as_a_column_and_very_large_ones(self, rng, tmp_path):
+        X, y = table(rng, 60)
+        np.save(tmp_path / "X.npy", X)
+        model = KernelPursuitRegressor(gamma=0.5).fit(tmp_path / "X.npy", y[:, None])
+        assert model.predict(X).shape == (60, 1)
+        with pytest.raises(ValueError, match=r"y is of the size .*; multiply y by a constant first"):
+            model.fit(ArraySource(X, 1e307 * y))
 
     def test_one_class(self, rng):
         X, _ = table(rng, 50)

@@ -52,7 +52,7 @@ def test_with_all_rows_for_a_sample_it_is_the_plain_loop(rng, options, n_targets
 
 def test_coefficients_and_criteria_are_of_all_rows(rng):
     X, y = rows(rng, 2000)
-    numbers = sample_numbers(2000, 300, 1)
+    numbers = sample_numbers(np.arange(2000), 300, 1)
     found = run_pursuit(with_sample(X, y, numbers), spec(rule=Loo(), max_atoms=20))
     atoms = KernelAtoms(RBF(gamma=0.5), centers=X[numbers[found.path.atom]])
     again = run_pursuit(TrainingRows(X, y), spec(dictionary=atoms, max_atoms=20))
@@ -66,7 +66,7 @@ def test_atoms_that_are_dependent_are_left_out(rng):
     centers = np.vstack([X[:10], X[:5] + 1e-9, X[:3]])
     atoms = KernelAtoms(RBF(gamma=0.5), centers=centers)
     told = spec(dictionary=atoms, penalty=None, alpha=0.0, max_atoms=18, by_moments=True)
-    found = run_pursuit(with_sample(X, y, sample_numbers(1000, 400, 0)), told)
+    found = run_pursuit(with_sample(X, y, sample_numbers(np.arange(1000), 400, 0)), told)
     assert len(found.path) == 10
     assert len(set(np.round(centers[found.path.atom], 6)[:, 0])) == 10
 

@@ -136,6 +136,20 @@ def test_a_file_that_changes_between_passes(tmp_path):
     refused(r"x.parquet is not there", list, source.blocks(1), kind=FileNotFoundError)
 
 
+def test_text_that_is_not_in_utf_8(tmp_path):
+    (tmp_path / "names.csv").write_bytes("größe,y\n1,2\n".encode("latin-1"))
+    refused(r"names.csv cannot be read: it is not in UTF-8; save it so", open_rows, tmp_path / "names.csv", "y")
+    (tmp_path / "text.csv").write_bytes("a,y\n1,größe\n".encode("latin-1"))
+    words = r"the target 'y' of .*text.csv holds bytes; save the file in UTF-8, if this is text"
+    refused(words, open_rows, tmp_path / "text.csv", "y")
+
+
+def test_places_that_nobody_can_read():
+    refused(
+        r"https://x.org/a.parquet cannot be read: Unrecognized filesystem", open_rows, "https://x.org/a.parquet", "y"
+    )
+
+
 def test_a_query_of_polars_that_fails(tmp_path):
     pl.DataFrame({"a": ["x"], "y": [1.0]}).write_parquet(tmp_path / "x.parquet")
     frame = pl.scan_parquet(tmp_path / "x.parquet").with_columns(pl.col("a").cast(pl.Float64))

@@ -391,6 +391,29 @@ def test_partitions_of_a_folder_are_columns(table, tmp_path):
         assert source.n_rows == N
 
 
+class TestIndexOfPandas:
+    def test_is_no_feature_unless_it_is_named(self, tmp_path):
+        frame = pd.DataFrame({"a": np.arange(6.0), "y": np.arange(6.0) ** 2})
+        path = tmp_path / "rows.parquet"
+        for kept, name in ((frame[frame["a"] != 2], "__index_level_0__"), (frame.set_index("a", drop=False), "a_")):
+            kept.rename_axis(index=None if name.startswith("__") else name).to_parquet(path)
+            columns = pq.read_schema(path).names
+            assert columns == ["a", "y", name]
+            for data in (path, pq.read_table(path), ds.dataset(path)):
+                assert open_rows(data, "y").feature_names == ["a"]
+            assert open_rows(path, "y", features=["a", name]).feature_names == ["a", name]
+        frame[frame["a"] != 2].to_parquet(path)
+        assert open_rows(pl.scan_parquet(path), "y").feature_names == ["a"]
+        frame[["y"]][frame["a"] != 2].to_parquet(path)
+        assert open_rows(np.zeros((5, 1)), path).n_targets == 1
+
+    def test_without_a_name_is_refused(self, tmp_path):
+        pd.DataFrame({"a": [1.0], "y": [2.0]}).to_csv(tmp_path / "rows.csv")
+        with pytest.raises(ValueError, match=r"rows.csv has a column without a name.*write it with index=False"):
+            open_rows(tmp_path / "rows.csv", "y")
+        assert open_rows(tmp_path / "rows.csv", "y", features=["a"]).n_features == 1
+
+
 def test_float32_stays_where_all_features_are(tmp_path):
     pq.write_table(pa.table({"a": np.zeros(3, np.float32), "b": np.zeros(3), "y": np.zeros(3)}), tmp_path / "x.parquet")
     for features, dtype in [(["a"], np.float32), (["a", "b"], np.float64)]:

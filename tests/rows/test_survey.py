@@ -32,7 +32,7 @@ def rows(rng):
 
 class TestSample:
     def test_is_the_same_whatever_the_blocks(self, rows):
-        expected = sample_numbers(1000, 100, seed=3)
+        expected = sample_numbers(np.arange(1000), 100, seed=3)
         for sizes in ([1000], [500, 500], [999, 1], [0, 250, 0, 750], [1] * 1000):
             found = survey(InBlocksOf(sizes, *rows), 100, 3, has_labels=False)
             np.testing.assert_array_equal(found.sample.rows.numbers, expected)
@@ -43,16 +43,17 @@ class TestSample:
     def test_is_all_rows_in_their_order_where_they_are_few(self, rows):
         found = survey(InBlocksOf([300, 700], *rows), 5000, 3, has_labels=False)
         np.testing.assert_array_equal(found.sample.rows.X, rows[0])
-        np.testing.assert_array_equal(sample_numbers(1000, 5000, 3), np.arange(1000))
+        np.testing.assert_array_equal(sample_numbers(np.arange(1000), 5000, 3), np.arange(1000))
 
     def test_every_row_is_as_likely_as_any_other(self):
-        counts = sum(np.bincount(sample_numbers(50, 10, seed), minlength=50) for seed in range(2000))
+        counts = sum(np.bincount(sample_numbers(np.arange(50), 10, seed), minlength=50) for seed in range(2000))
         # Binomial with mean 400 and standard deviation 18.
         assert np.abs(counts - 400).max() < 5 * 18
 
     def test_smaller_samples_are_parts_of_larger_ones(self):
-        assert np.isin(sample_numbers(10_000, 50, 1), sample_numbers(10_000, 500, 1)).all()
-        assert not np.array_equal(sample_numbers(10_000, 50, 1), sample_numbers(10_000, 50, 2))
+        numbers = np.arange(10_000)
+        assert np.isin(sample_numbers(numbers, 50, 1), sample_numbers(numbers, 500, 1)).all()
+        assert not np.array_equal(sample_numbers(numbers, 50, 1), sample_numbers(numbers, 50, 2))
 
     def test_a_bound_from_the_number_of_rows_leaves_enough(self):
         for n_rows, most in ((10, 10), (1000, 10), (10**6, 2000)):
@@ -71,8 +72,26 @@ class TestSample:
             assert sum(map(len, total.parts)) <= 100
         assert len(total.rows) == 50
 
+    @pytest.mark.parametrize("sizes", [[10_000], [400] * 25])
+    def test_has_no_row_of_weight_zero_and_as_many_others_as_are_wanted(self, rng, sizes):
+        X, y, w = rng.normal(size=(10_000, 2)), rng.normal(size=10_000), np.zeros(10_000)
+        counted = np.sort(rng.choice(10_000, 300, replace=False))
+        w[counted] = 2.0
+        y[np.flatnonzero(w == 0)[0]] = 1e6
+        found = survey(InBlocksOf(sizes, X, y, w), 100, 3, has_labels=False)
+        np.testing.assert_array_equal(found.sample.rows.numbers, sample_numbers(counted, 100, 3))
+        assert (found.n_rows, found.n_counted, found.mean_weight) == (10_000, 300, 2.0)
+        assert found.extremes.largest[0] == np.abs(y[counted]).max()
+
 
 class TestSurvey:
+    @pytest.mark.parametrize("kind", [np.uint8, np.int8, bool])
+    def test_extremes_of_small_whole_numbers_are_those_of_floats(self, kind):
+        y = (np.arange(1000) % 100 == 0).astype(kind) * kind(100)
+        found = survey(ArraySource(np.zeros((1000, 1)), y), 20, 0, has_labels=False)
+        expected = survey(ArraySource(np.zeros((1000, 1)), y.astype(float)), 20, 0, has_labels=False)
+        assert found.extremes.largest == expected.extremes.largest
+
     def test_counts_sums_and_extremes_are_those_of_all_rows(self, rows):
         found = survey(InBlocksOf([10, 990], *rows), 20, 0, has_labels=False)
         assert found.n_rows == 1000

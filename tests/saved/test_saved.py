@@ -211,6 +211,13 @@ def test_two_functions_of_one_name(tmp_path):
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
 
 
+def test_a_path_among_the_parameters_is_words(tmp_path):
+    X = np.arange(20.0)[:, None]
+    model = KernelPursuitRegressor(gamma=0.5, checkpoint=tmp_path / "fit").fit(X, np.sin(X[:, 0]))
+    model.save(tmp_path / "model.kp")
+    assert kernelpursuit.load(tmp_path / "model.kp").checkpoint == str(tmp_path / "fit")
+
+
 def test_an_estimator_of_the_user_is_refused():
     class Mine(KernelPursuitRegressor):
         pass
@@ -309,6 +316,26 @@ def test_nothing_is_written_half(content, tmp_path, monkeypatch):
         model.save(tmp_path / "none" / "m.kp")
     with pytest.raises((NotADirectoryError, FileNotFoundError)):
         model.save(path / "m.kp")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_what_is_no_ordinary_file_stays_and_a_link_leads_to_the_file(tmp_path):
+    X = np.arange(20.0)[:, None]
+    model = KernelPursuitRegressor(gamma=0.5).fit(X, np.sin(X[:, 0]))
+    for name in ("pipe.kp", "pipe.csv"):
+        os.mkfifo(tmp_path / name)
+    os.symlink(tmp_path / "model.kp", tmp_path / "link.kp")
+    for call in (
+        lambda: model.save(tmp_path / "pipe.kp"),
+        lambda: model.export(tmp_path / "pipe.kp", to="c"),
+        lambda: model.predict_to(lambda: iter([X]), tmp_path / "pipe.csv"),
+    ):
+        with pytest.raises(ValueError, match="is no ordinary file; give another path"):
+            call()
+    model.save(tmp_path / "link.kp")
+    assert (tmp_path / "link.kp").is_symlink()
+    assert (tmp_path / "model.kp").is_file()
+    np.testing.assert_array_equal(kernelpursuit.load(tmp_path / "link.kp").predict(X), model.predict(X))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything is root's to write")

@@ -117,6 +117,7 @@ class BlockPredictions:
         keep = [keep] if isinstance(keep, str) else list(keep)
         check_out(out, bool(keep))
         opened = _opened(estimator, source)
+        _check_kept(opened, out, keep)
         with closing(_made_of(estimator, opened, call, keep=_checked_keep(opened, keep))) as made:
             first = next(made, None)
             if first is None:
@@ -197,6 +198,16 @@ def _checked_keep(source: RowSource, keep: Sequence[str]) -> Sequence[str]:
     if keep:
         cast(TableSource, source).check_names(keep)
     return keep
+
+
+def _check_kept(source: RowSource, out: Any, keep: Sequence[str]) -> None:
+    """Refuse to write over rows that are read, where something of them would be lost."""
+    lost = source.loses(Path(out), keep) if isinstance(source, TableSource) and isinstance(out, (str, Path)) else []
+    if lost:
+        raise ValueError(
+            f"out={str(out)!r} is a file that is read, and would lose column {lost[0]!r}; give another path, or "
+            "keep all of its columns."
+        )
 
 
 def _names(estimator: BaseKernelPursuit, method: str, options: dict[str, Any], values: Any) -> list[str]:

@@ -20,6 +20,7 @@ from kernelpursuit.estimators.class_predictions import ClassPredictions
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.from_source import labels_from
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of, seen_classes
+from kernelpursuit.estimators.named import apart, to_score
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
 from kernelpursuit.estimators.parameters import check_parameters
 from kernelpursuit.estimators.partial import FollowsLabels, checked_classes
@@ -212,9 +213,10 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Training rows; with `kernel="precomputed"`, values of every atom, one column each.
-        y : array of shape (n_samples,)
+        X : array or CSR matrix of shape (n_samples, n_features), frame, path, or other source of rows
+            Training rows; with `kernel="precomputed"`, values of every atom, one column each. What
+            `kernelpursuit.rows.open_rows` takes is read a block at a time.
+        y : array of shape (n_samples,), or the name of a column of X
             Class labels: numbers or strings.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none. Where something is learned, only the ratios
@@ -249,6 +251,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
                 data, self._class_weights, self.classes_ = labels_from(self, open_rows(X, y, sample_weight), watch)
                 self._fit(replace(data, held_out=self._validation_rows(rule)), watch)
             return
+        X, y, sample_weight = apart(X, y, sample_weight)
         with one_sentence("X", X):
             X = validate_data(self, X, **ROWS)
         check_range(X)
@@ -279,6 +282,10 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
             self._fit_one_vs_rest(data, labels, callback)
         else:
             self._fit(data, callback)
+
+    def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
+        """The fraction of labels that are predicted; `y` and `sample_weight` may name columns of X, as in `fit`."""
+        return float(super().score(*to_score(X, y, sample_weight)))
 
     @property
     def _is_log(self) -> bool:

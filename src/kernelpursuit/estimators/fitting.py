@@ -105,6 +105,7 @@ class FitState:
 def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState | None) -> tuple[FittedModel, FitState]:
     """Fit the model that an estimator's parameters describe; `last` is the state of an earlier fit, or None."""
     given = fitted_with(estimator, data)
+    watch.rows = given["data"]
     asked_for = {"max_atoms": estimator.max_atoms, "all": not is_word(estimator.stop, "auto")}
     seed, before, replay = check_seed(estimator.random_state) if data.seed is None else data.seed, None, None
     if estimator.warm_start and last is not None and last.model is not None and same_settings(last.given, given):
@@ -254,7 +255,9 @@ def fitted_with(estimator: Any, data: TrainingData) -> dict[str, Any]:
     settings = {name: value for name, value in estimator.get_params(deep=False).items() if name not in free}
     held_out = None if rule is None else rule.validation_fraction()
     kept = {name: comparable(value) for name, value in settings.items()}
-    return {"data": digest(data.X, data.y, data.weights), "held_out": held_out, **kept}
+    # Of rows that are not in memory, their number and sums tell whether they are others.
+    whole = None if data.whole is None else np.array([data.whole.n_rows, data.whole.mean_weight, data.whole.total])
+    return {"data": digest(data.X, data.y, data.weights, whole), "held_out": held_out, **kept}
 
 
 def observed(spec: FitSpec, data: TrainingData) -> Observations:

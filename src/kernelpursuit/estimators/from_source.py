@@ -32,7 +32,7 @@ def numbers_from(estimator: BaseKernelPursuit, source: RowSource, loss: Loss, wa
         loss,
         counts=rows.counts,
         names=getattr(estimator, "feature_names_in_", None),
-        numbers=None if len(rows) == whole.n_rows else rows.numbers,
+        numbers=None if len(rows) == whole.source.n_rows else rows.numbers,
         whole=replace(whole, source=whole.source.map(as_numbers)),
         seed=seed,
     )
@@ -74,15 +74,12 @@ class Coded:
 
 def labels_from(estimator: Any, source: RowSource, watch: Watch) -> tuple[TrainingData, ClassWeights, np.ndarray]:
     """Rows and coded labels of a source, the weights of its classes, and the classes, found in the first pass."""
-    if source.n_targets != 1:
+    if source.n_targets > 1:
         raise ValueError(f"y has {source.n_targets} columns; give one column of labels.")
     seed, rows, whole, found = _surveyed(estimator, source, watch, has_labels=True)
     assert found is not None
     weighed = {label: weight for label, weight in found.items() if weight > 0}
-    try:
-        classes = np.unique(np.asarray(list(weighed)))
-    except TypeError:
-        raise ValueError("y holds labels of several types, which cannot be sorted; give labels of one type.") from None
+    classes = _sorted_classes(list(weighed))
     if len(classes) < 2:
         raise ValueError(
             f"y holds one class only, {classes.tolist()[0]!r} (rows of weight 0 do not count); "
@@ -94,6 +91,9 @@ def labels_from(estimator: Any, source: RowSource, watch: Watch) -> tuple[Traini
     by_class = None
     if weights.by_label is not None:
         by_class = np.array([weights.by_label[label] for label in classes.tolist()])
+        if not by_class.all():
+            label = classes[by_class == 0].tolist()[0]
+            raise ValueError(f"class_weight is 0 for {label!r}; leave rows of that class out of the source.")
     coded = Coded(classes, loss, by_class)
     rows = coded(rows)
     data = TrainingData(
@@ -104,11 +104,23 @@ def labels_from(estimator: Any, source: RowSource, watch: Watch) -> tuple[Traini
         classes=classes,
         counts=rows.counts,
         names=getattr(estimator, "feature_names_in_", None),
-        numbers=None if len(rows) == whole.n_rows else rows.numbers,
+        numbers=None if len(rows) == whole.source.n_rows else rows.numbers,
         whole=replace(whole, source=whole.source.map(coded), mean_weight=_mean(sums, by_class, whole.n_rows)),
         seed=seed,
     )
     return data, weights.without_rows(), classes
+
+
+def _sorted_classes(labels: list[object]) -> np.ndarray:
+    """Labels as an array, in their order; those of several types, and numbers that are no labels, are refused."""
+    # NumPy would make words of numbers beside words.
+    if len({isinstance(label, str) for label in labels}) == 2:
+        raise ValueError("y holds labels of several types, which cannot be sorted; give labels of one type.")
+    classes = np.unique(np.asarray(labels))
+    if classes.dtype.kind == "f" and (classes != np.trunc(classes)).any():
+        value = classes[classes != np.trunc(classes)][0]
+        raise ValueError(f"y holds {value:g}, which is no label; use KernelPursuitRegressor for numbers.")
+    return classes
 
 
 def _mean(sums: np.ndarray, by_class: np.ndarray | None, n_rows: int) -> float:
@@ -119,6 +131,9 @@ def _surveyed(
     estimator: Any, source: RowSource, watch: Watch, *, has_labels: bool
 ) -> tuple[int, RowBlock, Whole, dict[object, float] | None]:
     """Pass over a source for the first time, and tell the estimator of its features."""
+    if not source.n_targets:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed; give the name of a column, or a target for each row.")
     seed = check_seed(estimator.random_state)
     watch.part(SURVEY)
     rows, whole, labels = surveyed(

@@ -17,8 +17,13 @@ from kernelpursuit.pursuit import check_weights
 
 def check_labels(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
     """Labels as an array of one dimension."""
+    # Pandas has missing values of its own, which compare with nothing.
+    if hasattr(y, "isna") and np.any(y.isna()):
+        raise ValueError(f"{name} is not usable: it holds missing labels (NaN, NA or None); drop those rows first.")
     with one_sentence(name):
         labels = column_or_1d(y, warn=True)
+        if labels.dtype == object and any(label is None for label in labels.tolist()):
+            raise ValueError("it holds missing labels (NaN, NA or None); drop those rows first")
         assert_all_finite(labels, input_name=name)
         check_classification_targets(labels)
     if len(labels) != n_rows:
@@ -91,7 +96,9 @@ class ClassWeights:
             by_class = _given_weights(class_weight, known)[which]
         full = np.zeros(len(labels))
         full[is_seen] = by_class
-        by_label = dict(zip(labels[is_seen].tolist(), by_class.tolist()))
+        # A dict may also have weights of classes that are still to come (`partial_fit`).
+        given = {} if isinstance(class_weight, str) else {label: float(class_weight[label]) for label in class_weight}
+        by_label = given | dict(zip(labels[is_seen].tolist(), by_class.tolist()))
         return cls(check_weights(full * counts, len(labels), "class_weight"), counts, by_label)
 
     def for_rows(self, labels: np.ndarray, weights: Any, name: str) -> Any:
@@ -99,7 +106,7 @@ class ClassWeights:
         if self.by_label is None:
             return weights
         given = np.ones(len(labels)) if weights is None else check_weights(weights, len(labels), name)
-        return given * np.array([self.by_label[label] for label in labels.tolist()])
+        return given * np.array([self.by_label.get(label, 1.0) for label in labels.tolist()])
 
     def without_rows(self) -> ClassWeights:
         """The weights of the classes alone."""

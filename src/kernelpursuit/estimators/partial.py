@@ -14,6 +14,7 @@ from kernelpursuit._validate import check_flag
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import ROWS, check_range, check_targets, one_sentence
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of
+from kernelpursuit.estimators.named import apart
 from kernelpursuit.estimators.parameters import check_forgetting
 from kernelpursuit.estimators.spec import MOST_LEARNED, is_word
 from kernelpursuit.losses import Squared
@@ -86,9 +87,9 @@ class FollowsNumbers(BaseKernelPursuit):
         which should be some hundreds or thousands. Later calls keep these, and the weights follow exactly, since all
         that least squares need of rows adds up: without `forgetting`, the order of rows does not matter. Where new rows
         are predicted worse than the model expects, or twice as many have come, atoms at the latest 2,000 rows are tried
-        on the leave-one-out error of these, and added where it falls clearly, up to `max_atoms`; they count from those
-        rows on. `path_` is then that of the kept atoms, its `loo` an approximation (generalised cross-validation, times
-        what that was off by in the first fit).
+        on the leave-one-out error of these, and added where it falls clearly, up to `max_atoms`; of the rows before
+        these, 500 stand for all. `path_` is then that of the kept atoms, its `loo` an approximation (generalised
+        cross-validation, times what that was off by in the first fit).
 
         Parameters
         ----------
@@ -106,10 +107,13 @@ class FollowsNumbers(BaseKernelPursuit):
         -------
         self
         """
+        X, y, sample_weight = apart(X, y, sample_weight, several=True)
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight)
         with one_sentence("X", X):
-            X = validate_data(self, X, reset=False, **ROWS)
+            X = validate_data(self, X, reset=False, ensure_min_samples=0, **ROWS)
+        if not X.shape[0]:
+            return self  # what filters leave of a stream may be nothing
         check_range(X)
         y = check_targets(self, y, X.shape[0])
         targets = y[:, None] if y.ndim == 1 else y
@@ -152,6 +156,7 @@ class FollowsLabels(BaseKernelPursuit):
         -------
         self
         """
+        X, y, sample_weight = apart(X, y, sample_weight)
         if not hasattr(self, "model_"):
             fitted = copy.copy(self)
             fitted._fit_labels(X, y, sample_weight, None, known=np.asarray(y if classes is None else classes))
@@ -159,7 +164,10 @@ class FollowsLabels(BaseKernelPursuit):
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError("classes are not those of the first call; leave classes out, or give the same.")
         with one_sentence("X", X):
-            X = validate_data(self, X, reset=False, **ROWS)
+            X = validate_data(self, X, reset=False, ensure_min_samples=0, **ROWS)
+        if not X.shape[0]:
+            return self
+        check_range(X)
         labels = check_labels(y, X.shape[0])
         unseen = np.setdiff1d(labels, self.classes_)
         if len(unseen):

@@ -1,15 +1,16 @@
-"""What takes a fitted model out of the notebook: files and other languages.
+"""What takes a fitted model out of the notebook: files, other languages, pages.
 
 What a method calls is imported when it is called: the rooms that write are above this one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpursuit._files import PathLike
+from kernelpursuit._types import Matrix
 
 if TYPE_CHECKING:
     from kernelpursuit.estimators.base import BaseKernelPursuit
@@ -79,3 +80,33 @@ class Portable:
         options: dict[str, object] = {"dtype": dtype, "interval": interval, "quantise": quantise}
         options.update(table=table, key=key, dialect=dialect)
         return export(cast("BaseKernelPursuit", self), path, to, options)
+
+    def report(self, path: PathLike, X: Matrix = None, y: Any = None, *, title: str | None = None) -> None:
+        """Write a page about the fitted model: one HTML file, which loads nothing from anywhere.
+
+        A slider goes through the sizes of the path, and buttons to those that stopping rules keep; errors and plots
+        follow, and equal those of `at(k)` and `select(rule)`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, such as "report.html". It is written as a whole or not at all.
+        X : array, CSR matrix or frame of shape (n_samples, n_features), optional
+            Rows on which errors, residuals, calibration and intervals are shown: of up to 20,000 of them, drawn at
+            random. Without rows the page has what the model alone knows: criteria of the path, centres, scales, and
+            partial dependence over its centres.
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+            Their targets, or labels.
+        title : str, optional
+            What the page is called.
+
+        Notes
+        -----
+        Plots show some of the rows, and long paths and many targets are thinned out; the page says so where it does. It
+        needs jinja2, `pip install 'kernelpursuit[report]'`. It is about one estimator, not about a pipeline: of
+        that, call it on the last step, with rows as that step sees them.
+        """
+        from kernelpursuit.report import write_report
+
+        check_is_fitted(self)
+        write_report(cast("BaseKernelPursuit", self), path, X, y=y, title=title)

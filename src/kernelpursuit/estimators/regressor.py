@@ -17,6 +17,7 @@ from kernelpursuit.estimators.blocks import takes_sources
 from kernelpursuit.estimators.checks import check_coverage, check_rows_and_targets
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.from_source import numbers_from
+from kernelpursuit.estimators.named import apart, to_score
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.estimators.partial import FollowsNumbers
 from kernelpursuit.estimators.spec import chosen_rule
@@ -219,9 +220,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Training rows; with `kernel="precomputed"`, values of every atom, one column each.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
+        X : array or CSR matrix of shape (n_samples, n_features), frame, path, or other source of rows
+            Training rows; with `kernel="precomputed"`, values of every atom, one column each. What
+            `kernelpursuit.rows.open_rows` takes is read a block at a time.
+        y : array of shape (n_samples,) or (n_samples, n_targets), or names of columns of X
             Targets; several of them share their atoms.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows (but for `penalty="nugget"`, where each has a nugget of its own), one
@@ -246,11 +248,12 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         check_parameters(self, loss, classes=False)
         if is_source(X):
             source = open_rows(X, y, sample_weight)
-            self._y_ndim = 1 if source.n_targets == 1 else 2
+            self._y_ndim = 2 if source.n_targets > 1 or getattr(y, "ndim", 1) == 2 else 1
             with self._watching(callback) as watch:
                 data = numbers_from(self, source, loss, watch)
                 self._fit(replace(data, held_out=self._validation_rows(chosen_rule(self.stop))), watch)
             return
+        X, y, sample_weight = apart(X, y, sample_weight, several=True)
         X, y = check_rows_and_targets(self, X, y)
         weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
         self._y_ndim = y.ndim
@@ -263,6 +266,10 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
             names=getattr(self, "feature_names_in_", None),
         )
         self._fit(data, callback)
+
+    def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions, the mean over targets; `y` and `sample_weight` may name columns of X, as in `fit`."""
+        return float(super().score(*to_score(X, y, sample_weight, several=True)))
 
     @takes_sources
     def predict(self, X: Matrix, return_std: bool = False, interval: float | None = None) -> Any:

@@ -49,10 +49,11 @@ class Whole:
     """All rows, where those of a `TrainingData` are a sample.
 
     source       blocks of them, with targets as the fit takes them
-    n_rows       their number
+    n_rows       number of those of a weight above zero
     numbers      of the rows of the sample among them, ascending
     extremes     of the targets, where these are numbers; else None
-    mean_weight  of all rows
+    mean_weight  of the rows that have one above zero
+    total        the sum of the sizes of all targets, where these are numbers
     """
 
     source: RowSource
@@ -60,6 +61,7 @@ class Whole:
     numbers: np.ndarray
     extremes: Extremes | None
     mean_weight: float = 1.0
+    total: float = 0.0
 
 
 def most_rows(memory_budget: int | None, values_a_row: int) -> int:
@@ -92,14 +94,13 @@ def surveyed(
         told=tell,
     )
     rows = found.sample.rows
-    if rows.weights is not None and not rows.weights.any():
-        raise ValueError("sample_weight is zero for all rows of a sample; leave rows of weight 0 out.")
     whole = Whole(
         SurveyedSource(source, found),
-        found.n_rows,
+        found.n_counted,
         rows.numbers,
         extremes=found.extremes,
         mean_weight=found.mean_weight,
+        total=found.tally.total,
     )
     return rows, whole, found.labels
 
@@ -135,16 +136,16 @@ def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, se
             stacklevel=5,
         )
         return replace(data, whole=None)
-    n_rows = len(data.y) if data.whole is None else data.whole.n_rows
+    whole = data.whole or _whole_of(data)
+    n_rows = whole.n_rows
     wanted = _wanted(spec, sample_rows, (n_rows, data.X.shape[1] + data.y.shape[1]))
     names_rows = isinstance(spec.loop.candidates, np.ndarray | list | tuple)
     if has_all and (n_rows <= wanted or sp.issparse(data.X) or names_rows):
         return replace(data, whole=None)
-    whole = data.whole or _whole_of(data)
-    if len(data.y) <= wanted:
+    if len(whole.numbers) <= wanted:
         return replace(data, whole=whole)
-    numbers = sample_numbers(n_rows, wanted, seed)
-    places = np.searchsorted(whole.numbers, numbers)
+    numbers = sample_numbers(whole.numbers, wanted, seed)
+    places = numbers if data.numbers is None else np.searchsorted(data.numbers, numbers)
     X = data.X[places]
     return replace(
         data,
@@ -171,13 +172,13 @@ def _wanted(spec: FitSpec, sample_rows: int | str | None, shape: tuple[int, int]
 
 def _whole_of(data: TrainingData) -> Whole:
     """All rows of data in memory."""
-    n_rows = len(data.y)
+    numbers = np.arange(len(data.y)) if data.weights is None else np.flatnonzero(data.weights)
     return Whole(
         ArraySource(data.X, data.y, data.weights, data.counts),
-        n_rows,
-        np.arange(n_rows),
-        extremes=None if data.has_codes else Extremes.of(data.y),
-        mean_weight=1.0 if data.weights is None else float(data.weights.mean()),
+        len(numbers),
+        numbers,
+        extremes=None if data.has_codes else Extremes.of(data.y if data.weights is None else data.y[numbers]),
+        mean_weight=1.0 if data.weights is None else float(data.weights[numbers].mean()),
     )
 
 
@@ -193,8 +194,7 @@ def all_rows_of(data: TrainingData, seen: Observations, spec: FitSpec) -> AllRow
         if whole.extremes is not None:
             targets = usual_targets(data.y, whole.extremes.values)
             largest = np.abs(np.clip(whole.extremes.values, *targets)).max(axis=0)
-        unit = 1.0 if data.weights is None else whole.mean_weight
-        change = Prepared(targets=targets, features=range_of_features(seen.X), weight_unit=unit)
+        change = Prepared(targets=targets, features=range_of_features(seen.X), weight_unit=whole.mean_weight)
     elif whole.extremes is not None:
         largest = whole.extremes.largest
     return AllRows(whole.source.map(change), whole.n_rows, numbers, largest=largest)

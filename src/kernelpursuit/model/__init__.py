@@ -5,6 +5,7 @@ one_vs_rest    several of them, one for each class
 link           from scores to targets and probabilities
 outside        predictions outside the training rows
 calibration, noise, landmarks   how wrong predictions are, row by row
+sizes, dependence   many sizes evaluated together; predictions averaged where some features are given values
 probabilities  classes and probabilities that agree
 arrays         a model as plain arrays and values, and back
 trees, known, checks   any object of the library as such; which classes there are; whether what was read is a model

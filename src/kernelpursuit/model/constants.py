@@ -36,5 +36,6 @@ FADE_TO = 1.0  # here predictions are back at the base
 # Rows that come by `partial_fit` (benchmarks/massive.py).
 BUFFER_ROWS = 2000  # the latest, at which new atoms may be
 BUFFER_CANDIDATES = 500  # of these
+EARLIER_ROWS = 500  # that stand for all rows before the latest, where new atoms come
 ADMISSION_GAIN = 0.05  # part of the leave-one-out error of these rows that new atoms have to take away ...
 ADMISSION_STANDARD_ERRORS = 2.0  # ... and standard errors of it

@@ -208,26 +208,28 @@ class FittedModel:
             out[rows] = self.kept.matvec(self.kept.rows(part), coef, n_threads) if self.n_atoms else 0.0
             if self.always is not None:
                 out[rows] += self.always.matvec(self.always.rows(part), fixed, n_threads)
-        out = out + self.intercept
-        if self.outside is not None:
-            base, fade = self.base(X, n_threads), self.fade(X)
-            out = self.outside.hold(out, base, fade, clips=self.scores_are_targets)
-        return self._truncated(out)
+        return self.within_limits(out + self.intercept, *self.surroundings(X, n_threads))
 
     def staged_scores(self, X: Matrix, n_threads: int | None = None) -> Iterator[np.ndarray]:
         """Values of the models after 0, 1, ... steps, along the whole path, shape (n_rows, n_targets) each."""
         values = self.values(X, self.atoms, n_threads)
         always = None if self.always is None else self.values(X, self.always, n_threads)
-        base, fade = np.zeros(()), np.zeros(())
-        if self.outside is not None:
-            base, fade = self.base(X, n_threads), self.fade(X)
+        base, fade = self.surroundings(X, n_threads)
         for k in range(len(self.path) + 1):
             fitted = values[self.path.members(k)].T @ self.path.coef(k) + self.path.intercept(k)
             if always is not None:
                 fitted += always.T @ self.path.fixed_coef(k)
-            if self.outside is not None:
-                fitted = self.outside.hold(fitted, base, fade, clips=self.scores_are_targets)
-            yield self._truncated(fitted)
+            yield self.within_limits(fitted, base, fade)
+
+    def surroundings(self, X: Matrix, n_threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """What `within_limits` asks of rows: `base` and `fade`, where predictions outside the data are held."""
+        return (np.zeros(()), np.zeros(())) if self.outside is None else (self.base(X, n_threads), self.fade(X))
+
+    def within_limits(self, values: np.ndarray, base: np.ndarray, fade: np.ndarray) -> np.ndarray:
+        """Sums over atoms as scores: back to the base outside the data, and within the limits that `truncate` set."""
+        if self.outside is not None:
+            values = self.outside.hold(values, base, fade, clips=self.scores_are_targets)
+        return values if self.limits is None else np.clip(values, -self.limits, self.limits)
 
     def base(self, X: Matrix, n_threads: int | None = None) -> np.ndarray:
         """Values of the model without atoms, to which predictions return: a constant, and what is always in."""
@@ -270,10 +272,6 @@ class FittedModel:
             rows = slice(start, min(start + step, X.shape[0]))
             part = X[rows]
             yield rows, part.toarray() if self.is_dense and sp.issparse(part) else part
-
-    def _truncated(self, values: np.ndarray) -> np.ndarray:
-        """Values kept within the limits that `truncate` set."""
-        return values if self.limits is None else np.clip(values, -self.limits, self.limits)
 
     # -- Targets, and how far they may be off ----------------------------------------------------------------------
 

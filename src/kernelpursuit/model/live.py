@@ -8,8 +8,9 @@ import numpy as np
 
 from kernelpursuit._native.threads import one_blas_thread
 from kernelpursuit.dictionary import Dictionary, KernelAtoms, Precomputed
-from kernelpursuit.model.constants import ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS, BUFFER_CANDIDATES, BUFFER_ROWS
+from kernelpursuit.model.constants import ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS, BUFFER_CANDIDATES
 from kernelpursuit.model.fitted import FittedModel
+from kernelpursuit.model.latest import aged
 from kernelpursuit.model.outside import Outside, widened_range
 from kernelpursuit.penalties import Atoms, as_penalty
 from kernelpursuit.pursuit import LoopSpec, PursuitPath, TrainingRows, run_pursuit
@@ -27,7 +28,8 @@ class LiveModel:
 
     model       the model as it is
     fit         its moments
-    latest      the latest rows, at most `BUFFER_ROWS`, at which new atoms may be
+    latest      the latest rows, at most `BUFFER_ROWS`, at which new atoms may be, with the weights that they have now
+    earlier     up to `EARLIER_ROWS` rows that stand for those before, with their weight; of rows that are gone, centres
     n_seen      number of rows so far
     looked_at   number of rows when new atoms were looked for
     inflation   how many times the leave-one-out error of the first fit was the error by generalised cross-validation
@@ -36,6 +38,7 @@ class LiveModel:
     model: FittedModel
     fit: LiveFit
     latest: RowBlock | None
+    earlier: RowBlock
     n_seen: int
     looked_at: int
     inflation: float
@@ -53,7 +56,7 @@ class LiveModel:
         fit = LiveFit.of(columns, solution, rows, penalty=model.origin.penalty, alpha=model.origin.alpha)
         expected, loo = float(_gcv(solution, path.total_weight, _unit(model))[-1]), _last(path.loo)
         inflation = loo / expected if np.isfinite(loo) and expected > 0 else 1.0
-        return cls(model, fit, None, n_rows, looked_at=n_rows, inflation=max(inflation, 1.0))
+        return cls(model, fit, None, _at_centers(model), n_seen=n_rows, looked_at=n_rows, inflation=max(inflation, 1.0))
 
     def updated(
         self, block: RowBlock, *, forgetting: float, max_atoms: int, new_atoms: bool, n_threads: int | None
@@ -62,8 +65,9 @@ class LiveModel:
         surprise = _mean_square(self.model, block, n_threads)
         with one_blas_thread():
             fit = self.fit.added(block, forgetting, n_threads)
-            latest, n_seen = _latest(self.latest, block), self.n_seen + len(block)
-            live = replace(self, fit=fit, latest=latest, n_seen=n_seen)._solved(block)
+            latest, earlier = aged(self.latest, self.earlier, block, forgetting)
+            n_seen = self.n_seen + len(block)
+            live = replace(self, fit=fit, latest=latest, earlier=earlier, n_seen=n_seen)._solved(block)
             is_surprised = surprise > (1 + ADMISSION_GAIN) * _last(self.model.path.loo)
             is_due = is_surprised or n_seen >= 2 * self.looked_at
             if new_atoms and is_due and live.model.n_steps < max_atoms:
@@ -118,7 +122,8 @@ class LiveModel:
         if not found.n_kept or not is_clear:
             return self
         picked = found.path.atoms(found.n_kept)
-        fit, kept = self.fit.with_atoms(_columns(model, atoms.joined(candidates.take(picked))), rows)
+        earlier = replace(self.earlier, y=self.earlier.y - model.scores(self.earlier.X, n_threads))
+        fit, kept = self.fit.with_atoms(_columns(model, atoms.joined(candidates.take(picked))), rows, earlier)
         numbers = rows.numbers[places[picked[kept]]]
         wider = replace(model, atoms=fit.columns.dictionary, numbers=np.concatenate([model.numbers, numbers]))
         empty = RowBlock(0, rows.X[:0], rows.y[:0])
@@ -206,15 +211,12 @@ def _mean_square(model: FittedModel, block: RowBlock, n_threads: int | None) -> 
     return float(block.sample_weights @ np.square(errors).mean(axis=1) / block.total_weight)
 
 
-def _latest(before: RowBlock | None, block: RowBlock) -> RowBlock:
-    """The latest of the rows before and now."""
-    X, y, w = dense(block.X), block.y, block.sample_weights
-    numbers = block.numbers
-    if before is not None and len(block) < BUFFER_ROWS:
-        X, y = np.vstack([before.X, X]), np.vstack([before.y, y])
-        w, numbers = np.concatenate([before.sample_weights, w]), np.concatenate([before.numbers, numbers])
-    last = slice(max(0, len(y) - BUFFER_ROWS), None)
-    return RowBlock(int(numbers[last][0]), X[last].copy(), y[last].copy(), weights=w[last].copy(), kept=numbers[last])
+def _at_centers(model: FittedModel) -> RowBlock:
+    """Rows at the centres of a model, which stand for those that it was fitted to, with its predictions for targets."""
+    centers = model.centers if isinstance(model.atoms, KernelAtoms) else None
+    X = np.zeros((0, 1)) if centers is None else dense(centers, np.float64)
+    y = model.scores(X) if len(X) else np.zeros((0, model.path.n_targets))
+    return RowBlock(0, X, y, weights=np.full(len(X), model.path.total_weight / max(len(X), 1)))
 
 
 def _widened(outside: Outside, model: FittedModel, block: RowBlock) -> Outside:

@@ -7,6 +7,7 @@ import io
 import pickle
 import time
 import warnings
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,14 @@ from kernelpursuit._files import PathLike, write_whole
 MAGIC = b"kernelpursuit checkpoint 1\n"
 # Seconds between two writes.
 EVERY = 30.0
-# Modules whose classes a checkpoint may hold; whatever else a file names is not loaded.
-KNOWN_MODULES = ("kernelpursuit.", "numpy")
-BUILTINS = {"set", "frozenset", "slice", "complex", "bytearray"}
+# What a checkpoint may name beside our own classes of plain data: containers, and what NumPy makes arrays and numbers
+# with, in the modules of its versions.
+NAMES = {
+    "builtins": {"set", "frozenset", "slice", "complex", "bytearray"},
+    "numpy": {"dtype", "ndarray"},
+    **{f"numpy.{core}.multiarray": {"_reconstruct", "scalar"} for core in ("_core", "core")},
+    **{f"numpy.{core}.numeric": {"_frombuffer"} for core in ("_core", "core")},
+}
 
 
 class Checkpoint:
@@ -83,7 +89,7 @@ class Checkpoint:
             raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of a fit; name another file.")
         try:
             found = _KnownClasses(io.BytesIO(content[len(MAGIC) :])).load()
-        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
+        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError):
             raise ValueError(
                 f"checkpoint={str(self.path)!r} is damaged, or of another version; remove it to start anew."
             ) from None
@@ -91,12 +97,16 @@ class Checkpoint:
 
 
 class _KnownClasses(pickle.Unpickler):
-    """Loads arrays and our own classes, and nothing else."""
+    """Loads arrays and our own classes of plain data, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """The class, where it is one of those."""
-        if module.startswith(KNOWN_MODULES) or (module == "builtins" and name in BUILTINS):
+        """The class, where it is one of those; a name with a dot may lead anywhere."""
+        if name in NAMES.get(module, ()):
             return super().find_class(module, name)
+        if module.startswith("kernelpursuit.") and "." not in name:
+            found = super().find_class(module, name)
+            if isinstance(found, type) and is_dataclass(found) and found.__module__ == module:
+                return found
         raise pickle.UnpicklingError(f"a checkpoint has no {module}.{name}")
 
 

@@ -85,43 +85,53 @@ class LiveFit:
         more = source.reduce(MomentsOf(self.columns), block_size(len(self.columns)), n_threads=n_threads)
         return replace(self, moments=moments + more)
 
-    def with_atoms(self, columns: ModelColumns, block: RowBlock) -> tuple[LiveFit, np.ndarray]:
-        """The fit with more atoms after those it has, which count from the rows of the block on, and which they are.
+    def with_atoms(self, columns: ModelColumns, block: RowBlock, earlier: RowBlock) -> tuple[LiveFit, np.ndarray]:
+        """The fit with more atoms after those it has, and which of the new ones they are.
 
         `columns` are all atoms, of which those are left out that are dependent on others. The rows of the block are
-        among those that were added already: to the rows before them, the new atoms are zero. So products stay those of
-        one set of columns, and the fit that of least squares.
+        among those that were added already, with these weights; a few `earlier` rows stand for all the others, with
+        the weight of these, and with what the model leaves of them for targets.
 
         Notes
         -----
-        What is new in an atom is found by its values, less their projection on the directions: so it keeps the digits
-        that the difference of squares would lose.
+        To the rows of the block, a new atom is what it is. To those before them it is what the directions say of it, by
+        the regression on the earlier rows, and beside it what that leaves, which is orthogonal to the directions. So
+        products stay those of one set of columns, and the fit that of least squares. What is new in an atom is found by
+        its values, less their projection on the directions: so it keeps the digits that the difference of squares
+        would lose.
         """
-        old, inverse = len(self.columns), self.columns.inverse
+        old, inverse, moments = len(self.columns), self.columns.inverse, self.moments
         assert inverse is not None
-        root = np.sqrt(block.sample_weights)
-        before, more = self.columns.values(block.X) * root, columns.values(block.X)[old:] * root
         L = replace(self, columns=columns)._matrix()
-        between = inverse.T @ L[:old, old:]
-        own = np.einsum("ij,ij->i", more, more) + np.diagonal(L)[old:]
-        U = self.moments.factor(self._penalty_of_directions(L[:old, :old]))
+        between, own_penalty = inverse.T @ L[:old, old:], self._penalty_of_directions(L[:old, :old])
+        U = moments.factor(own_penalty)
         assert U is not None, "the fit was solved before"
-        P = solve_upper(U, solve_upper(U, before @ more.T + between, transposed=True))
+        root, root_earlier = np.sqrt(block.sample_weights), np.sqrt(earlier.sample_weights)
+        before, more = self.columns.values(block.X) * root, columns.values(block.X)[old:] * root
+        known, seen = self.columns.values(earlier.X) * root_earlier, columns.values(earlier.X)[old:] * root_earlier
+        own = np.einsum("ij,ij->i", more, more) + np.einsum("ij,ij->i", seen, seen) + np.diagonal(L)[old:]
+        # Directions have unit products over all rows; a ridge stands for what so few rows do not tell of these.
+        A = np.linalg.solve(known @ known.T + old / max(len(earlier), 1) * np.eye(old), known @ seen.T)
+        seen, more = seen - A.T @ known, more - A.T @ before
+        P = solve_upper(U, solve_upper(U, before @ more.T + between - own_penalty @ A, transposed=True))
+        y, gram_before = block.y * root[:, None], moments.gram - before @ before.T
         more = more - P.T @ before
+        cross = before @ more.T - gram_before @ P
+        products = more @ y - P.T @ (moments.products - before @ y) + seen @ (earlier.y * root_earlier[:, None])
+        inside = more @ more.T + seen @ seen.T + P.T @ gram_before @ P
+        P = A + P
         # The penalty between what is left: atoms as sums of the old ones and of themselves.
         sums = np.vstack([-inverse @ P, np.eye(len(more))])
-        R, kept = _new_directions(more @ more.T + sums.T @ L @ sums, own)
-        more, P = solve_upper(R, more[kept], transposed=True), P[:, kept]
-        n_new = len(kept)
-        gram = np.block([[self.moments.gram, before @ more.T], [more @ before.T, more @ more.T]])
-        products = np.vstack([self.moments.products, more @ (block.y * root[:, None])])
-        whole = np.block([[self.R, P], [np.zeros((n_new, old)), R]])
+        R, kept = _new_directions(inside + sums.T @ L @ sums, own)
+        inside = solve_upper(R, solve_upper(R, inside[np.ix_(kept, kept)], transposed=True).T, transposed=True)
+        cross = solve_upper(R, cross[:, kept].T, transposed=True).T
+        gram = np.block([[moments.gram, cross], [cross.T, 0.5 * (inside + inside.T)]])
+        products = np.vstack([moments.products, solve_upper(R, products[kept], transposed=True)])
+        whole = np.block([[self.R, P[:, kept]], [np.zeros((len(kept), old)), R]])
         n_atoms = old - columns.n_fixed
         atoms = columns.dictionary.take(columns.atoms[np.concatenate([np.arange(n_atoms), n_atoms + kept])])
         columns = replace(columns, dictionary=atoms, atoms=np.arange(atoms.n_atoms)).orthonormal(whole)
-        return replace(
-            self, columns=columns, R=whole, moments=replace(self.moments, gram=gram, products=products)
-        ), kept
+        return replace(self, columns=columns, R=whole, moments=replace(moments, gram=gram, products=products)), kept
 
     def solved(self) -> tuple[Solution, LiveFit]:
         """The models of every size, and this fit with directions that are nearly orthonormal again."""
@@ -188,8 +198,7 @@ def _new_directions(products: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, 
             kept.append(j)
             left = left - np.outer(left[:, j], left[j]) / left[j, j]
     chosen = np.array(kept, dtype=np.intp)
-    part = products[np.ix_(chosen, chosen)]
     # What is barely new may be lost in rounding; as a metric, a little more will do.
-    R, failed = dpotrf(part + NEW * np.diag(own[chosen]), clean=1)
-    assert not failed, "products of what is new are positive definite"
-    return R, chosen
+    R, failed = dpotrf(products[np.ix_(chosen, chosen)] + NEW * np.diag(own[chosen]), clean=1)
+    n_kept = failed - 1 if failed else len(chosen)
+    return R[:n_kept, :n_kept], chosen[:n_kept]

@@ -71,7 +71,7 @@ class Stream:
     def reduce(self, work: Callable[[RowBlock], Sum], size: int) -> Sum:
         """The sum of what `work` makes of every block of this size."""
         checkpoint = None if self.watch is None else self.watch.checkpoint
-        key = "" if checkpoint is None else key_of(work, size)
+        key = "" if self.watch is None or checkpoint is None else key_of(work, size, self.watch.rows)
 
         def told(done: int, total: Sum) -> bool:
             """Show where the pass is, keep its sum, and say whether to end it."""

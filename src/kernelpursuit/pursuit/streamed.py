@@ -45,6 +45,8 @@ BARELY_NEW = 10 * DEPENDENT
 # Residuals of so many targets take no more than directions do; of more, blocks have fewer rows, down to some hundreds,
 # and so few that residuals take no more than this.
 TARGETS_A_BLOCK, RESIDUAL_BYTES = 2, 64 * 2**20
+# Two passes over all rows find the same sum of weights but for rounding.
+SAME_WEIGHT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ def streamed_path(
         reducers += [LeaveOneOutWrong(places), ScoreCalibration(calibration, factor.b, scale, places)]
     elif spec.intervals:
         reducers.append(LeaveOneOutQuantiles(calibration, scale))
-    found, validation = criteria_of(stream, factor, *reducers), _validation(problem, stream, factor, spec)
+    found = _of_all_rows(criteria_of(stream, factor, *reducers), factor.total_weight)
+    validation = _validation(problem, stream, factor, spec)
     squares, cost = scale**2, np.square(found["residual_norm"]) + _penalised(factor, n_fixed, penalties)
     missing = np.full(n_sizes, np.nan)
     return PursuitPath(
@@ -167,6 +170,15 @@ def ended(path: PursuitPath, rule: StoppingRule, watch: Watch, *, norms: tuple[f
         if reason is not None:
             return replace(running, end_reason=reason)
     raise AssertionError("the last size ends the path")
+
+
+def _of_all_rows(found: dict[str, np.ndarray], total_weight: float) -> dict[str, np.ndarray]:
+    """Sums over the rows of a pass that was interrupted, as large as if the others were like them."""
+    times = total_weight / float(found["weight"])
+    if abs(times - 1.0) <= SAME_WEIGHT:
+        return found
+    sums = {name: times * found[name] for name in ("target_residual", "dof", "n_units")}
+    return {**found, **sums, "residual_norm": np.sqrt(times) * found["residual_norm"]}
 
 
 def _penalised(factor: TriangularFactor, n_fixed: int, penalties: np.ndarray) -> np.ndarray:

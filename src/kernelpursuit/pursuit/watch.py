@@ -53,6 +53,8 @@ class Watch:
         checkpoint: Checkpoint | None = None,
     ):
         self.checkpoint = checkpoint
+        #: A digest of the rows that are fitted, so that no checkpoint of others is taken up.
+        self.rows = ""
         self.is_interrupted = False
         self._steps_key: str | None = None
         self.callbacks = _as_callbacks(callback)

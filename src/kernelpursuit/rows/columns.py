@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 TEXT = "encode it as numbers first, with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder"
 DATES = "convert it to numbers first, such as the days since a first day"
 OTHERS = "give each number a column of its own"
+BYTES = "save the file in UTF-8, if this is text"
 LEAVE_OUT = "or leave it out by open_rows(..., features=[...])"
 # Kinds of columns as sentences name them, and what to do about those that are no features.
 NUMBERS, FLAGS, NOTHING = "numbers", "true or false", "nothing but nulls"
-CURES = {"text": TEXT, "categories": TEXT, "dates or times": DATES, "lists or other objects": OTHERS}
+CURES = {"text": TEXT, "categories": TEXT, "dates or times": DATES, "bytes": BYTES, "lists or other objects": OTHERS}
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Columns:
         y: str | Sequence[str] | None = None,
         weight: str | None = None,
         features: Sequence[str] | None = None,
+        index: Collection[str] = (),
     ) -> Columns:
         """Check names against those of a table; features are all columns that are nothing else, if not given."""
         twice = [name for name, n in Counter(names).items() if n > 1]
@@ -53,8 +55,14 @@ class Columns:
         targets = () if y is None else (y,) if isinstance(y, str) else tuple(y)
         features = [features] if isinstance(features, str) else features
         others = {*targets, weight}
-        chosen = cls(tuple(name for name in names if name not in others) if features is None else tuple(features))
-        chosen = replace(chosen, targets=targets, weight=weight)
+        if features is None:
+            features = [name for name in names if name not in others and name not in index]
+            if "" in features:
+                raise ValueError(
+                    f"{place} has a column without a name, as pandas writes its index; write it with index=False, "
+                    f"{LEAVE_OUT}."
+                )
+        chosen = cls(tuple(features), targets, weight)
         for name in chosen.all:
             if name not in names:
                 raise ValueError(f"{place} has no column {name!r}; {_instead(name, names)}")
@@ -89,6 +97,8 @@ def kind_of(kind: pa.DataType) -> str:
         return NOTHING
     if types.is_string(kind) or types.is_large_string(kind) or "string" in str(kind).partition("<")[0]:
         return "text"
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return "bytes"
     return "dates or times" if types.is_temporal(kind) else "lists or other objects"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from kernelpursuit.rows.parts import BYTES_AT_A_TIME, COLUMN_BYTES_AT_A_TIME, FilePart, Part, after, arrow
+from kernelpursuit.rows.parts import BYTES_AT_A_TIME, COLUMN_BYTES_AT_A_TIME, FilePart, Part, after, arrow, index_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ class ParquetPart(FilePart):
 
     def _open(self) -> None:
         with self._opened() as file:
-            self.n_rows = file.metadata.num_rows
+            self.n_rows, self.index = file.metadata.num_rows, index_of(file.schema_arrow)
             self.schema = self._with_constants(file.schema_arrow.remove_metadata())
 
     def _opened(self) -> pq.ParquetFile:
@@ -100,9 +100,11 @@ class IpcPart(FilePart):
             held.seek(0)
             if self._is_stream:
                 with pa.ipc.open_stream(held) as reader:
+                    self.index = index_of(reader.schema)
                     self.schema = self._with_constants(reader.schema.remove_metadata())
                 return
             with pa.ipc.open_file(held) as reader:
+                self.index = index_of(reader.schema)
                 self.schema = self._with_constants(reader.schema.remove_metadata())
         with self._reader([]) as reader:
             self.n_rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))

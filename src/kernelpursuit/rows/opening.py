@@ -13,13 +13,14 @@ from kernelpursuit.rows.arrays import SlicedSource, is_sliced, is_stored, open_s
 from kernelpursuit.rows.called import CalledSource, first_of
 from kernelpursuit.rows.files import is_table_file, parts_of_files
 from kernelpursuit.rows.paired import PairedSource
-from kernelpursuit.rows.parts import Part, arrow, loaded
+from kernelpursuit.rows.parts import Part, loaded
 from kernelpursuit.rows.source import RowSource
 from kernelpursuit.rows.streams import (
     CalledPart,
     PolarsPart,
     TablePart,
     as_table,
+    dataset_at,
     is_arrow_table,
     is_frame,
     parts_of_dataset,
@@ -148,7 +149,8 @@ def _one_a_row(name: str, given: Rows) -> RowSource | None:
         raise ValueError(f"{name} is a sparse matrix; give a dense array.")
     parts = _parts(given) if is_source(given) else None
     if parts is not None:
-        return TableSource(parts, y=parts[0].schema.names, features=[])
+        names = [column for column in parts[0].schema.names if column not in parts[0].index]
+        return TableSource(parts, y=names, features=[])
     if isinstance(given, (str, Path)):
         return SlicedSource(open_stored(Path(given)), str(given), as_targets=True)
     return SlicedSource(given if is_stored(given) else np.asarray(given), name, as_targets=True)
@@ -175,7 +177,7 @@ def _parts(data: Rows) -> list[Part] | None:
         if path.suffix in ARRAY_FILES:
             return None
         if "://" in str(data):
-            return parts_of_dataset(arrow(f"reading {data}").dataset.dataset(str(data)))
+            return parts_of_dataset(dataset_at(str(data)))
         return parts_of_files([path])
     if isinstance(data, (list, tuple)) and is_source(data):
         return parts_of_files([Path(one) for one in data])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,12 +40,14 @@ class Part(ABC):
     n_rows     number of its rows, None where only reading them tells
     schema     names and types of its columns
     constants  columns that its rows do not hold, with one value for all of them: keys of a partition
+    index      columns that are the index of a data frame, and no features unless they are named
     """
 
     place: str
     n_rows: int | None = None
     schema: pa.Schema
     constants: Mapping[str, Any]
+    index: frozenset[str] = frozenset()
 
     @abstractmethod
     def _batches(self, columns: list[str], size: int, start: int) -> Iterable[pa.RecordBatch]:
@@ -96,6 +99,8 @@ class Reading:
         own = (pa.ArrowException, OSError, *([] if polars is None else [polars.exceptions.PolarsError]))
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f"{self._place} is not there; give the path of a file or a folder.") from None
+        if isinstance(error, UnicodeDecodeError):
+            raise ValueError(f"{self._place} cannot be read: it is not in UTF-8; save it so.") from None
         if isinstance(error, own):
             words = " ".join(str(error).split()).removeprefix("Invalid: ").rstrip(".")
             raise ValueError(f"{self._place} cannot be read: {words}.") from error
@@ -109,6 +114,8 @@ class FilePart(Part):
         with Reading(self.place):
             self._stamp = self._stamp_now()
             self._open()
+            # Names in another encoding fail when they are asked for.
+            _ = self.schema.names
 
     @abstractmethod
     def _open(self) -> None:
@@ -134,6 +141,13 @@ class FilePart(Part):
         for name, value in self.constants.items():
             schema = schema.append(pa.field(name, pa.scalar(value).type))
         return schema
+
+
+def index_of(schema: pa.Schema) -> frozenset[str]:
+    """Columns in which pandas has kept its index, by what it says in the schema or else by how it names them."""
+    said = (schema.pandas_metadata or {}).get("index_columns", [])
+    named = [name for name in schema.names if re.fullmatch(r"__index_level_\d+__", name)]
+    return frozenset([*named, *(name for name in said if isinstance(name, str))])
 
 
 def after(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:

@@ -17,14 +17,14 @@ class Prepared:
     targets      least and largest value of each target, shape (2, n_targets); rows beyond are left out
     features     least and largest value of each feature, shape (2, n_features); values beyond are moved there
     unit         of the targets, shape (n_targets,) or a number
-    weight_unit  of the weights, and of the counts
+    weight_unit  of the weights, which then say nothing of how often a row was seen: each is one observation
     left_out     numbers of rows that are not fitted, ascending
     """
 
     targets: np.ndarray | None = None
     features: np.ndarray | None = None
     unit: np.ndarray | float = 1.0
-    weight_unit: float = 1.0
+    weight_unit: float | None = None
     left_out: np.ndarray | None = None
 
     def __call__(self, block: RowBlock) -> RowBlock:
@@ -33,9 +33,9 @@ class Prepared:
         X = block.X
         if self.features is not None and not sp.issparse(X) and len(block) and self._leave_range(X):
             X = np.clip(X, *self.features.astype(X.dtype))
-        weights, counts = (
-            None if given is None else given / self.weight_unit for given in (block.weights, block.counts)
-        )
+        weights, counts = block.weights, block.counts
+        if self.weight_unit is not None and weights is not None:
+            weights, counts = weights / self.weight_unit, np.ones(len(block))
         return replace(block, X=X, y=block.y / self.unit, weights=weights, counts=counts)
 
     def _kept(self, block: RowBlock) -> np.ndarray:

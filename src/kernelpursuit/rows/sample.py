@@ -33,15 +33,18 @@ def bound_of_keys(most: int, n_rows: int | None) -> np.uint64:
     return np.uint64(2**64 - 1) if share >= 1 else np.uint64(share * 2.0**64)
 
 
-def sample_numbers(n_rows: int, most: int, seed: int) -> np.ndarray:
-    """Numbers, ascending, of a sample of so many of n rows that are in memory: the one that a pass would find."""
-    keys = keys_of(np.arange(n_rows), seed)
-    return np.sort(np.argpartition(keys, most)[:most]) if most < n_rows else np.arange(n_rows)
+def sample_numbers(numbers: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """Of ascending numbers of rows, those of a sample of so many: the one that a pass over these rows would find."""
+    if len(numbers) <= most:
+        return numbers
+    return numbers[np.sort(np.argpartition(keys_of(numbers, seed), most)[:most])]
 
 
 @dataclass(frozen=True)
 class RowSample:
     """Up to `most` rows, those of the lowest keys; samples of two sets of rows add up to one of both.
+
+    A row of weight 0 is in no sample.
 
     parts  rows that may be in it, as blocks; more than are wanted until it is asked for
     keys   of the rows of each part
@@ -55,7 +58,8 @@ class RowSample:
     def of_block(cls, block: RowBlock, most: int, seed: int, bound: np.uint64) -> RowSample:
         """Those of a block that may be in it."""
         keys = keys_of(block.numbers, seed)
-        kept = np.flatnonzero(keys <= bound)
+        # How many rows have a weight is not known, and so no bound on the keys of enough of them.
+        kept = np.flatnonzero(keys <= bound if block.weights is None else block.weights > 0)
         kept = kept if len(kept) <= most else np.sort(kept[np.argpartition(keys[kept], most)[:most]])
         return cls(most, (_rows_of(block, kept),), (keys[kept],))
 

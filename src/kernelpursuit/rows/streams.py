@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kernelpursuit.rows.files import parquet_batches
-from kernelpursuit.rows.parts import COLUMN_BYTES_AT_A_TIME, Part, after, arrow, cut, loaded
+from kernelpursuit.rows.parts import COLUMN_BYTES_AT_A_TIME, Part, Reading, after, arrow, cut, index_of, loaded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,6 +49,7 @@ class TablePart(Part):
     def __init__(self, table: pa.Table):
         self.place, self.constants = "the table", {}
         self._table, self.schema, self.n_rows = table, table.schema, table.num_rows
+        self.index = index_of(table.schema)
 
     def _batches(self, columns: list[str], size: int, start: int) -> Iterator[pa.RecordBatch]:
         return cut(self._table.select(columns), size, start)
@@ -60,6 +61,7 @@ class DatasetPart(Part):
     def __init__(self, dataset: ds.Dataset):
         self.place, self.constants = "the dataset", {}
         self._dataset, self.schema = dataset, dataset.scanner().projected_schema
+        self.index = index_of(dataset.schema)
 
     def __getstate__(self) -> dict[str, Any]:
         """Refuse what Arrow cannot pickle."""
@@ -83,7 +85,7 @@ class FragmentPart(Part):
 
         self.place, self.constants = getattr(fragment, "path", "the dataset"), {}
         own, keys = fragment.physical_schema, ds.get_partition_keys(fragment.partition_expression)
-        self._fragment, self._dataset_schema = fragment, schema
+        self._fragment, self._dataset_schema, self.index = fragment, schema, index_of(schema)
         self.schema = pa.schema([field for field in schema if field.name in own.names or field.name in keys])
         self._as_stored: set[str] = set()
         if isinstance(fragment, ds.ParquetFileFragment):
@@ -107,6 +109,15 @@ class FragmentPart(Part):
         yield from after(scanner.to_batches(), start)
 
 
+def dataset_at(place: str) -> ds.Dataset:
+    """The dataset of a URI, such as "s3://bucket/folder"."""
+    arrow(f"reading {place}")
+    with Reading(place):
+        import pyarrow.dataset as ds
+
+        return ds.dataset(place)
+
+
 def parts_of_dataset(dataset: ds.Dataset) -> list[Part]:
     """The files of a dataset, or all of it as one where it is filtered."""
     try:
@@ -127,6 +138,7 @@ class PolarsPart(Part):
         self._frame = frame
         # No rows are read for it.
         self.schema = frame.clear().collect().to_arrow().schema
+        self.index = index_of(self.schema)
 
     def _batches(self, columns: list[str], size: int, start: int) -> Iterator[pa.RecordBatch]:
         chosen = self._frame.select(columns).slice(start)
@@ -153,6 +165,7 @@ class CalledPart(Part):
     def __init__(self, function: Callable[[], Iterable[Any]], first: Any):
         self.place, self.constants = f"what {name_of(function)} yields", {}
         self._function, self.schema = function, as_table(first).schema
+        self.index = index_of(self.schema)
 
     def _batches(self, columns: list[str], size: int, start: int) -> Iterator[pa.RecordBatch]:
         for number, found in enumerate(self._function()):

@@ -39,8 +39,10 @@ class Extremes:
 
     @classmethod
     def of(cls, y: np.ndarray) -> Extremes:
-        """Those of some rows."""
-        few = min(N_EXTREMES, len(y))
+        """Those of some rows, of which whole numbers and flags have no negatives in their own type."""
+        y, few = np.asarray(y, dtype=np.float64), min(N_EXTREMES, len(y))
+        if not few:
+            return cls(y, y)
         return cls(np.partition(y, few - 1, axis=0)[:few], -np.partition(-y, few - 1, axis=0)[:few])
 
     def __add__(self, other: Extremes) -> Extremes:
@@ -69,8 +71,10 @@ class Tally:
     @classmethod
     def of_block(cls, block: RowBlock) -> Tally:
         """Those of some rows; labels that are no numbers are not added up."""
-        is_number = block.y.dtype.kind in "fiub"
-        return cls(len(block), float(np.abs(block.y).sum(dtype=np.float64)) if is_number else 0.0)
+        if block.y.dtype.kind not in "fiub":
+            return cls(len(block), 0.0)
+        with np.errstate(over="ignore"):
+            return cls(len(block), float(np.abs(block.y, dtype=np.float64).sum()))
 
     def __add__(self, other: Tally) -> Tally:
         """Those of both."""
@@ -95,13 +99,15 @@ class Survey:
     """What one pass tells of rows; surveys of two sets of rows add up to one of both.
 
     tally     number of rows, and the sum of their targets
+    n_counted number of rows of a weight above zero
     weight    sum of their weights
     labels    weight of the rows of each class, by label, where targets are labels; else None
     extremes  of the targets, where these are numbers; else None
-    sample    some of the rows
+    sample    some of the rows of a weight above zero
     """
 
     tally: Tally
+    n_counted: int
     weight: float
     labels: dict[object, float] | None
     extremes: Extremes | None
@@ -117,8 +123,14 @@ class Survey:
             _check_labels(labels)
         if self.extremes is not None and other.extremes is not None:
             extremes = self.extremes + other.extremes
-        weight, sample = self.weight + other.weight, self.sample + other.sample
-        return Survey(self.tally + other.tally, weight, labels=labels, extremes=extremes, sample=sample)
+        return Survey(
+            self.tally + other.tally,
+            self.n_counted + other.n_counted,
+            self.weight + other.weight,
+            labels=labels,
+            extremes=extremes,
+            sample=self.sample + other.sample,
+        )
 
     @property
     def n_rows(self) -> int:
@@ -127,8 +139,8 @@ class Survey:
 
     @property
     def mean_weight(self) -> float:
-        """The mean of the weights."""
-        return self.weight / self.n_rows
+        """The mean of the weights that are not zero."""
+        return self.weight / self.n_counted
 
 
 @dataclass(frozen=True)
@@ -158,9 +170,15 @@ class SurveyOf:
             _check_labels(labels)
         else:
             _check_targets(block)
-            extremes = Extremes.of(block.y)
-        sample = RowSample.of_block(block, self.most, self.seed, self.bound)
-        return Survey(Tally.of_block(block), block.total_weight, labels=labels, extremes=extremes, sample=sample)
+            extremes = Extremes.of(block.y if block.weights is None else block.y[block.weights > 0])
+        return Survey(
+            Tally.of_block(block),
+            len(block) if block.weights is None else int(np.count_nonzero(block.weights)),
+            block.total_weight,
+            labels=labels,
+            extremes=extremes,
+            sample=RowSample.of_block(block, self.most, self.seed, self.bound),
+        )
 
 
 def survey(

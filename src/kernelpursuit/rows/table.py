@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelpursuit.rows import columns as kinds
 from kernelpursuit.rows.columns import Columns, kind_of, matrix, targets_of
-from kernelpursuit.rows.parts import Part
+from kernelpursuit.rows.parts import FilePart, Part
 from kernelpursuit.rows.source import RowBlock, RowSource
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ class TableSource(RowSource):
         # A part without columns, as an empty file, has no rows to say anything about.
         self._parts = [part for part in parts if part.schema.names or part.n_rows != 0] or list(parts[:1])
         first = self._parts[0]
-        self._columns = Columns.chosen(first.place, first.schema.names, y=y, weight=sample_weight, features=features)
+        self._columns = Columns.chosen(
+            first.place, first.schema.names, y=y, weight=sample_weight, features=features, index=first.index
+        )
         self._check_types()
         counts = [part.n_rows for part in self._parts]
         self.n_rows = None if None in counts else sum(n for n in counts if n is not None)
@@ -83,6 +86,15 @@ class TableSource(RowSource):
         """Refuse names of columns that one of the parts does not have."""
         for part in self._parts:
             Columns.chosen(part.place, part.schema.names, features=names)
+
+    def loses(self, path: Path, kept: Sequence[str]) -> list[str]:
+        """Columns that would be lost if a file with these columns took the place of one of the parts."""
+        for part in self._parts:
+            if isinstance(part, FilePart) and path.exists() and path.samefile(part.path):
+                if len(self._parts) > 1:
+                    return list(part.schema.names)
+                return [name for name in part.schema.names if name not in kept]
+        return []
 
     def blocks(self, size: int, start: int = 0) -> Iterator[RowBlock]:
         """Blocks made of record batches, which are read as they are needed."""

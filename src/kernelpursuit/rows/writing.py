@@ -166,7 +166,7 @@ def open_writer(out: Any, names: Sequence[str]) -> Iterator[Writer]:
         yield writer
         writer.close()
         return
-    path = Path(out)
+    path = Path(out).resolve()  # what a link leads to is written, and the link stays
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     writer = NpyWriter(partial) if path.suffix == ".npy" else TableWriter(partial, path.suffix, names)
     try:
@@ -199,6 +199,8 @@ def check_out(out: Any, keeps_columns: bool = False) -> None:
             raise ValueError("out cannot be written to; give an array that can, such as a memory map with mode 'r+'.")
     elif Path(out).suffix not in (".parquet", ".csv", ".npy"):
         raise ValueError(f"out={str(out)!r} ends in {Path(out).suffix!r}; give a path that ends in {KINDS}.")
+    elif Path(out).exists() and not Path(out).is_file():
+        raise ValueError(f"out={str(out)!r} is no ordinary file; give another path.")
     elif not Path(out).parent.is_dir():
         raise FileNotFoundError(f"the folder {Path(out).parent} of out is not there; make it first.")
     if keeps_columns and (not isinstance(out, (str, Path)) or Path(out).suffix == ".npy"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import textwrap
 import warnings
 from collections.abc import Mapping
@@ -109,7 +110,7 @@ def to_text(estimator: BaseKernelPursuit) -> tuple[str, dict[str, np.ndarray], d
         "library": _version(),
         "estimator": name,
         "summary": _summary(estimator),
-        "parameters": writer.write(estimator.get_params(deep=False), "parameters"),
+        "parameters": writer.write(_parameters(estimator), "parameters"),
         "fitted": writer.write(_fitted(estimator), "fitted"),
         "model": writer.write(estimator.model_, ""),
     }
@@ -160,6 +161,12 @@ def _tree(text: str) -> dict[str, Tree]:
     if tree.keys() != set(FIELDS) or not isinstance(tree["needs"], dict) or not isinstance(tree["estimator"], str):
         raise ValueError(f"is damaged: its text does not have the fields {', '.join(FIELDS)}")
     return tree
+
+
+def _parameters(estimator: BaseKernelPursuit) -> dict[str, Any]:
+    """The parameters; a path is written as its words, and so is the same in every system."""
+    found = estimator.get_params(deep=False)
+    return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in found.items()}
 
 
 def _fitted(estimator: BaseKernelPursuit) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from kernelpursuit.pursuit.working import INTERPOLATED
 
 @dataclass(frozen=True)
 class LeaveOneOutError(Reducer):
-    """`loo`, the weighted mean over rows of squared leave-one-out errors, its standard error `loo_se`, and `n_units`.
+    """`loo`, the weighted mean of squared leave-one-out errors, its standard error `loo_se`, `n_units` and `weight`.
 
     Several targets are averaged. Where a row is interpolated, both are infinite.
 
@@ -53,13 +53,14 @@ class LeaveOneOutError(Reducer):
         )
 
     def result(self) -> dict[str, np.ndarray]:
-        """Both columns."""
+        """Both columns, and both numbers."""
         known = self.least > INTERPOLATED
         error = np.sqrt(self.squares / self.weight / max(self.n_units - 1.0, 1.0))
         return {
             "loo": np.where(known, self.mean, np.inf),
             "loo_se": np.where(known, error, np.inf),
             "n_units": np.asarray(self.n_units),
+            "weight": np.asarray(self.weight),
         }
 
 

@@ -1,0 +1,56 @@
+"""Targets and weights that are columns of the rows, by their names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    found = pd.DataFrame(X, columns=["a", "b"]).assign(y=np.sin(X[:, 0]), z=X[:, 1], w=rng.uniform(size=200))
+    return found.assign(label=np.where(found["y"] > 0, "up", "down"))
+
+
+@pytest.mark.parametrize("kind", [lambda frame: frame, pl.from_pandas])
+def test_of_frames_are_as_if_they_were_given_apart(frame, kind):
+    numbers, labels = frame[["a", "b", "y", "z", "w"]], frame[["a", "label", "b", "w"]]
+    X, w = frame[["a", "b"]], frame["w"]
+    model = KernelPursuitRegressor(gamma=0.3, max_atoms=20)
+    for y in ("y", ["y", "z"]):
+        given = kind(numbers.drop(columns=["z"] if y == "y" else []))
+        found = model.fit(given, y, sample_weight="w")
+        assert found.feature_names_in_.tolist() == ["a", "b"]
+        predictions, score = found.predict(X), found.score(given, y, sample_weight="w")
+        expected = model.fit(X, frame[y], w)
+        np.testing.assert_array_equal(predictions, expected.predict(X))
+        assert score == expected.score(X, frame[y], w)
+    classifier = KernelPursuitClassifier(gamma=0.3, max_atoms=20, loss="squared")
+    found = classifier.fit(kind(labels), "label", "w")
+    assert found.score(kind(labels), "label", "w") == found.score(X, frame["label"], w) > 0.9
+    streamed = (
+        KernelPursuitRegressor(gamma=0.3, max_atoms=20).partial_fit(kind(numbers), "y").partial_fit(kind(numbers), "y")
+    )
+    assert streamed.n_features_in_ == 4
+    stream = KernelPursuitClassifier(gamma=0.3, loss="squared").partial_fit(kind(labels), "label", sample_weight="w")
+    assert stream.classes_.tolist() == ["down", "up"]
+    with pytest.raises(ValueError, match="X has no column 'labl'; did you mean 'label'"):
+        classifier.fit(kind(labels), "labl")
+
+
+def test_of_files_can_be_scored(frame, tmp_path):
+    path = tmp_path / "rows.parquet"
+    frame.to_parquet(path)
+    X = frame[["a", "b"]]
+    model = KernelPursuitRegressor(gamma=0.3, max_atoms=20).fit(X, frame["y"])
+    assert model.score(path, "y", "w") == pytest.approx(model.score(X, frame["y"], frame["w"]))
+    both = KernelPursuitRegressor(gamma=0.3, max_atoms=20).fit(X, frame[["y", "z"]])
+    assert both.score(path, ["y", "z"]) == pytest.approx(both.score(X, frame[["y", "z"]]))
+    labels = KernelPursuitClassifier(gamma=0.3, max_atoms=20).fit(X, frame["label"])
+    assert labels.score(path, "label") == labels.score(X, frame["label"])
