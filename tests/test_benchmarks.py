@@ -254,7 +254,10 @@ def test_ours_beside_a_peer(peers):
     assert [one[0] for one in losses.set_losses(found)] == ["iris"]
     _, _, *cells = losses.peer_line(("svm", "default"), found)
     assert cells == ["1", "1", "0", "0", "1 (median 1.11 times)", "0"]
-    ranks = peers("ranks").ranks(found, found.models, list(errors))
+    # A peer with one set would leave only that one to compare the others on.
+    found = results.Results([*lines, line("rvm", "iris", 0.3)])
+    ranks = peers("ranks").ranks(found, found.peers, list(errors))
+    assert ranks.models == [("svm", "default"), ("kernelpursuit", "default")]
     assert ranks.average == pytest.approx([4 / 3, 5 / 3])
     assert ranks.cliques() == [(0, 1)]
 

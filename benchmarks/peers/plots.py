@@ -121,7 +121,7 @@ def draw_ranks(ax: Any, found: Ranks) -> None:
         side = "right" if is_left else "left"
         ax.text(edge + (-0.1 if is_left else 0.1), y, label, ha=side, va="center", fontsize=9, fontweight=weight)
     for level, (first, last) in enumerate(found.cliques()):
-        y = -0.22 - 0.16 * level
+        y = -0.22 - 0.24 * level
         ends = found.average[[first, last]] + [-0.05, 0.05]
         ax.plot(ends, [y, y], color="#0072B2", lw=3, solid_capstyle="butt")
 
@@ -133,7 +133,7 @@ def rank_figure(results: Results) -> Any | None:
         for variant in VARIANTS:
             models = [model for model in results.peers if model[1] == variant]
             of_kind = [model for model in models if any(METHODS[model[0]].is_for(name) for name in sets)]
-            panel = ranks(results, [OUR_MODEL, *of_kind], [name for name in results.sets if name in sets])
+            panel = ranks(results, of_kind, [name for name in results.sets if name in sets])
             if panel:
                 found[kind, variant] = panel
     if not found:

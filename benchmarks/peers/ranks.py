@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata, studentized_range
 
-from .results import Model, Results
+from .results import OUR_MODEL, Model, Results
 
 LEVEL = 0.05
 
@@ -44,12 +44,30 @@ def error_of(results: Results, model: Model, name: str) -> float:
     return float(np.mean([one["error"] for one in found])) if found else np.inf
 
 
+def compared(results: Results, models: Sequence[Model], sets: Sequence[str]) -> tuple[list[Model], list[str]]:
+    """Return the models, and the sets on which all of these were tried, that make the most comparisons with ours.
+
+    While a run is under way, slow peers have few sets: with them there are many models on few sets, or the other way.
+    """
+    tried = {model: {name for name in sets if results.tried(model, name)} for model in models if model != OUR_MODEL}
+    best: tuple[list[Model], list[str]] = ([], [])
+    for least in sorted({len(names) for names in tried.values()}):
+        chosen = [model for model, names in tried.items() if len(names) >= least]
+        common = [name for name in sets if all(name in tried[model] for model in chosen)]
+        if len(chosen) * len(common) > len(best[0]) * len(best[1]):
+            best = chosen, common
+    return [OUR_MODEL, *best[0]], best[1]
+
+
 def ranks(results: Results, models: Sequence[Model], sets: Sequence[str]) -> Ranks | None:
-    """Return the ranks over the sets on which all models were tried; None where there are fewer than two of these."""
-    common = [name for name in sets if all(results.tried(model, name) for model in models)]
-    if len(common) < 2 or len(models) < 2:
+    """Return the ranks of ours and the models that make the most comparisons; None where there are fewer than two sets.
+
+    `sets` are sets that ours was tried on.
+    """
+    chosen, common = compared(results, models, sets)
+    if len(common) < 2:
         return None
-    errors = np.array([[error_of(results, model, name) for model in models] for name in common])
+    errors = np.array([[error_of(results, model, name) for model in chosen] for name in common])
     average = rankdata(errors, axis=1).mean(axis=0)
     order = np.argsort(average, kind="stable")
-    return Ranks([models[i] for i in order], average[order], len(common))
+    return Ranks([chosen[i] for i in order], average[order], len(common))
