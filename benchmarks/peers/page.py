@@ -20,7 +20,7 @@ from . import losses, plots
 from .methods import METHODS, VARIANTS
 from .one_fit import PREDICT_SECONDS
 from .results import MODELS, OUR_MODEL, STORED, Model, Results, read, store, title_of
-from .run import JOURNAL, MEGABYTES, N_SPLITS, SECONDS, Plan, Result, key_of
+from .run import JOURNAL, MEGABYTES, N_SPLITS, SECONDS, Key, Plan, Result, key_of
 
 PAGE = ROOT / "docs" / "peers.md"
 MACHINE = ROOT / "docs" / "peers-machine.json"
@@ -120,15 +120,23 @@ def machine() -> dict[str, str]:
     return about
 
 
+def of_run(journal: dict[Key, Result]) -> dict[str, str]:
+    """Return when the fits were made, and of which source ours are."""
+    days = sorted(one["when"][:10] for one in journal.values())
+    sources = sorted({one["source"] for one in journal.values() if "source" in one})
+    return {"first": days[0], "last": days[-1], "source": ", ".join(sources)}
+
+
 def measured(about: dict[str, str]) -> str:
     """Return the limits, the machine and the versions."""
-    versions = ", ".join(f"{name} {number}" for name, number in about.items() if name not in ("processor", "cores"))
+    versions = ", ".join(f"{name} {about[name]}" for name in ("python", *PACKAGES))
     limits = " and ".join(f"{SECONDS[variant]} s of processor time ({variant})" for variant in VARIANTS)
     return (
         f"Each fit has at most {limits}, {MEGABYTES:,} MB, and {PREDICT_SECONDS} s for its predictions. "
         f"There are up to {N_SPLITS} splits of each set.\n\n"
         f"Machine: {about['cores']} cores of {about['processor']}, no accelerator, and it had other work throughout. "
-        f"One fit at a time, in one thread. {versions}."
+        f"One fit at a time, in one thread, from {about['first']} to {about['last']}. {versions}; ours is of source "
+        f"{about['source']}."
     )
 
 
@@ -140,7 +148,7 @@ def write(journal: Path = JOURNAL, stored: Path = STORED, page: Path = PAGE) -> 
     if journal.exists():
         found = {key: one for key, one in read_journal(journal, key_of).items() if key[0] in SETS}
         store(found, Plan((), (), journal=journal), stored)
-        MACHINE.write_text(json.dumps(machine(), indent=1) + "\n")
+        MACHINE.write_text(json.dumps({**machine(), **of_run(found)}, indent=1) + "\n")
     results = Results(read(stored))
     pictures = plots.write_pictures(results, page.parent / "images")
     images = "\n\n".join(f"![{about}](images/{name})" for name, about in pictures.items())
