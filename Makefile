@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo docs test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist
+.PHONY: demo docs test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist bench-cli
 
 setup: $(VENV)/installed
 
@@ -122,6 +122,10 @@ bench-massive: setup
 # Ten million rows predicted from a Parquet file to another: time beside its parts, and memory.
 bench-predict-files: setup
 	$(BIN)/python benchmarks/predict_files.py
+
+# The command line: reading of CSV beside pyarrow alone, and the time of --help.
+bench-cli: setup
+	$(BIN)/python benchmarks/cli.py
 
 # Shortlists beside the exact loop: times, and errors on four data sets; the figures of docs/massive.md.
 bench-shortlist: setup

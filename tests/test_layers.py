@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from importlinter.cli import lint_imports
 
+import kernelpursuit
+
 ROOT = Path(__file__).parents[1]
 # Rooms below the estimators that compute.
 LAYERS = ("_native", "rows", "kernels", "dictionary", "engine", "stopping", "losses", "pursuit")
@@ -29,12 +31,22 @@ def modules_after(statement):
 
 
 def test_importing_the_package_is_light():
-    loaded = modules_after("import kernelpursuit")
+    assert not modules_after("import kernelpursuit") & {"numpy", "scipy", "sklearn"}
+    loaded = modules_after("from kernelpursuit import *")
     assert "kernelpursuit" in loaded
     # scikit-learn itself imports pandas where that is installed.
     ours = loaded - modules_after("import sklearn.base, sklearn.utils.validation")
     assert not ours & NOT_AT_IMPORT, ours & NOT_AT_IMPORT
     assert not loaded & {"matplotlib", "dask"}
+
+
+def test_names_that_are_imported_late():
+    statement = "import kernelpursuit; all(hasattr(kernelpursuit, name) for name in dir(kernelpursuit)) or exit(1)"
+    assert "sklearn" in modules_after(statement)
+    assert "kernelpursuit" in modules_after("import kernelpursuit; kernelpursuit.stopping.Loo")
+    assert set(kernelpursuit.__all__) <= set(dir(kernelpursuit))
+    with pytest.raises(AttributeError, match="has no attribute 'stoping'"):
+        kernelpursuit.stoping  # noqa: B018
 
 
 @pytest.mark.parametrize("module", LAYERS)

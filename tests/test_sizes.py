@@ -16,6 +16,10 @@ PUBLIC = {
     "search/length_scales.py:__init__",
     "bounds/report.py:gap_report",
     "dask/estimators.py:__init__",
+    "cli/cv.py:cv",
+    "cli/export.py:export",
+    "cli/fit.py:fit",
+    "cli/predict.py:predict",
 }
 FILES = sorted(path for path in SOURCE.rglob("*") if path.suffix in (".py", ".cpp", ".hpp"))
 PYTHON = [path for path in FILES if path.suffix == ".py"]

@@ -137,6 +137,17 @@ class TestSameAsInMemory:
             np.testing.assert_array_equal(model.classes_, expected.classes_)
             np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
 
+    def test_a_rare_class(self, rows, client, small_samples):
+        X, y = rows
+        labels = np.where(y >= np.sort(y)[-15], "rare", "common")
+        given = {**FEW, "loss": "squared"}
+        expected = kernelpursuit.KernelPursuitClassifier(**given).fit(X, labels)
+        for chunks in ("odd", "many"):
+            model = KernelPursuitClassifier(**given, client=client)
+            model.fit(in_chunks(X, CHUNKS[chunks]), in_chunks(labels, CHUNKS[chunks]))
+            np.testing.assert_array_equal(model.center_indices_, expected.center_indices_)
+            np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
+
 
 class TestFrames:
     def test_lengths_that_are_not_known(self, rows, client, small_samples):

@@ -1,5 +1,7 @@
 """Predictions of files, block by block: those of the same rows in memory, written whole or not at all."""
 
+import io
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -134,6 +136,14 @@ class TestPredictBlocks:
 
 
 class TestPredictTo:
+    def test_sets_of_classes_to_a_stream(self, classifier, rows, path):
+        stream, told = io.BytesIO(), []
+        classifier.predict_to(path, stream, method="predict_set", coverage=0.8, told=told.append)
+        found = pd.read_csv(io.BytesIO(stream.getvalue()))
+        assert found.columns.tolist() == ["in_set_high", "in_set_low", "in_set_mid"]
+        assert (found.to_numpy() == classifier.predict_set(path, coverage=0.8)).all()
+        assert told[-1] == N
+
     def test_parquet_with_columns_that_are_kept(self, regressor, path, rows, tmp_path):
         out = tmp_path / "out.parquet"
         assert regressor.predict_to(path, out, keep=["name", "id"]) == N

@@ -9,8 +9,9 @@ import pytest
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.estimators import sampled
+from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.exceptions import GrossErrorWarning, SampledWarning
-from kernelpursuit.rows import ArraySource
+from kernelpursuit.rows import ArraySource, sample_numbers
 
 # A fit that learns scales, and little else.
 QUICK = {"kernel": "rbf", "refine": False, "trend": None}
@@ -134,7 +135,7 @@ class TestManyRows:
     def test_a_gross_error_is_left_out_wherever_it_is(self, rng, small_samples):
         X, y = table(rng, 9000)
         clean = KernelPursuitRegressor(random_state=0).fit(X, y)
-        unseen = np.setdiff1d(np.arange(9000), sampled.sample_numbers(np.arange(9000), 6000, clean._state.seed))
+        unseen = np.setdiff1d(np.arange(9000), sample_numbers(np.arange(9000), 6000, clean._state.seed))
         y = y.copy()
         y[unseen[:3]] = 1e12
         with pytest.warns(GrossErrorWarning, match=r"y holds values far from all others: 1e\+12; such rows"):
@@ -148,6 +149,51 @@ class TestManyRows:
         model = KernelPursuitRegressor(random_state=0).fit(ArraySource(X, Y))
         assert model.predict(X[:5]).shape == (5, 2)
         assert np.mean((model.predict(X) - Y)[:, 1] ** 2) < 1.0
+
+
+class TestRareClasses:
+    @pytest.fixture
+    def rare(self, rng):
+        X, z = table(rng, 20_000, noise=0.3)
+        return X, np.where(z >= np.sort(z)[-60], "rare", "common")
+
+    @pytest.mark.parametrize("given", [{}, {"class_weight": "balanced"}, {"max_atoms": 30, "gamma": "learn"}])
+    def test_a_source_is_fitted_as_an_array_is(self, rare, small_samples, given):
+        X, labels = rare
+        given = {"gamma": 0.3, "max_atoms": 20, "loss": "squared", "random_state": 0, **given}
+        expected = KernelPursuitClassifier(**given).fit(X, labels)
+        model = KernelPursuitClassifier(**given).fit(ArraySource(X, labels.astype(object)))
+        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-10)
+
+    def test_all_rows_of_a_rare_class_are_learned_from(self, rare, small_samples):
+        X, labels = rare
+        source = ArraySource(X, labels)
+        with pytest.warns(SampledWarning, match="is of 6000 of 20000 rows"):
+            model = KernelPursuitClassifier(gamma=0.3, max_atoms=20, loss="log", random_state=0).fit(source)
+        # With a constant and no penalty of it, probabilities of the weighted rows add up to the weight of each class.
+        share = model.predict_proba(X)[:, 1].mean()
+        assert share == pytest.approx(60 / 20_000, rel=0.2)
+
+    def test_weights_put_the_shares_right(self, rng):
+        classes = (np.arange(10_000) % 1000 == 0).astype(int)
+        given = rng.uniform(0.5, 2.0, size=10_000)
+        y = np.where(classes == 1, 1.0, -1.0)[:, None]
+        places = sampled.sampled_places(np.arange(10_000), 500, classes, 10)
+        for weights in (None, given):
+            sample = TrainingData(np.zeros((500, 1)), y[places], None if weights is None else weights[places], None)
+            by_class = np.bincount(classes, weights=weights)
+            whole = sampled.Whole(None, 10_000, places, extremes=None, by_class=by_class)
+            found = sampled.with_shares_of_classes(sample, whole)
+            sums = np.bincount(classes[places], weights=found.weights)
+            np.testing.assert_allclose(sums / sums.sum(), by_class / by_class.sum())
+            assert found.weights.mean() == pytest.approx(1.0 if weights is None else weights.mean())
+            np.testing.assert_array_equal(found.counts, 1.0 if weights is None else weights[places])
+
+    def test_samples_of_common_classes_have_no_weights(self, rng):
+        y = np.where(rng.uniform(size=10_000) < 0.3, 1.0, -1.0)[:, None]
+        sample = TrainingData(np.zeros((500, 1)), y[:500], None, None)
+        whole = sampled.Whole(None, 10_000, np.arange(500), extremes=None, by_class=np.array([7000.0, 3000.0]))
+        assert sampled.with_shares_of_classes(sample, whole) is sample
 
 
 class TestRefusals:

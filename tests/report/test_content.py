@@ -44,7 +44,7 @@ def same_size(size, kept):
 
 def background(X):
     """The rows that curves are averaged over: a sample, where there are many."""
-    return X[sample_numbers(len(X), BACKGROUND_ROWS, SEED)]
+    return X[sample_numbers(np.arange(len(X)), BACKGROUND_ROWS, SEED)]
 
 
 def tile(found, label):

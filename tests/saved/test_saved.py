@@ -24,7 +24,7 @@ from kernelpursuit.dictionary import Always, Constant, Functions, KernelAtoms, L
 from kernelpursuit.exceptions import NotSavedWarning
 from kernelpursuit.kernels import RBF, CallableKernel, FormulaKernel, Linear, Periodic
 from kernelpursuit.losses import Loss
-from kernelpursuit.saved import FORMAT, container
+from kernelpursuit.saved import FORMAT, container, describe
 from kernelpursuit.stopping import Max, StoppingRule, Tol, Validation
 from kernelpursuit.updates import Orthogonal
 
@@ -137,6 +137,10 @@ def test_the_metadata_tells_what_is_in_the_file(tmp_path):
     assert text["library"] == kernelpursuit.__version__
     assert text["summary"]["classes"] == ["one", "three", "two"]
     assert text["summary"]["n_atoms"] == model.n_atoms_
+    assert describe(tmp_path / "m.kp") == {
+        **{name: text[name] for name in ("format", "library", "estimator", "needs")},
+        **text["summary"],
+    }
 
 
 # -- What is the user's own -----------------------------------------------------------------------------------------

@@ -19,14 +19,16 @@ from kernelpursuit.rows.ahead import read_ahead
 from kernelpursuit.rows.finite import check_features
 from kernelpursuit.rows.opening import open_features
 from kernelpursuit.rows.table import TableSource
-from kernelpursuit.rows.writing import check_out, open_writer
+from kernelpursuit.rows.writing import check_out, is_stream, open_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from kernelpursuit.estimators.base import BaseKernelPursuit
 
-METHODS = ("predict", "predict_proba", "predict_interval", "decision_function")
+METHODS = ("predict", "predict_proba", "predict_interval", "predict_set", "decision_function")
+# What columns of methods with a value for each class are called.
+STEMS = {"predict_proba": "proba", "predict_set": "in_set", "decision_function": "decision"}
 # Bytes of the features of a block.
 BLOCK_BYTES = 2**25
 
@@ -63,7 +65,7 @@ class BlockPredictions:
         ----------
         source : path, table, array, callable or RowSource
             Rows, as for `kernelpursuit.rows.open_rows`; of named columns, those that the model was fitted with.
-        method : {"predict", "predict_proba", "predict_interval", "decision_function"}, default="predict"
+        method : {"predict", "predict_proba", "predict_interval", "predict_set", "decision_function"}, default="predict"
             What is predicted.
         size : int, optional
             Rows of a block; by default as many as take about 32 megabytes, and no more than 65,536.
@@ -88,6 +90,7 @@ class BlockPredictions:
         *,
         method: str = "predict",
         keep: Sequence[str] = (),
+        told: Callable[[int], object] | None = None,
         **options: Any,
     ) -> int:
         """Write predictions to a file or into an array, a block of rows at a time.
@@ -96,14 +99,17 @@ class BlockPredictions:
         ----------
         source : path, table, array, callable or RowSource
             Rows, as for `kernelpursuit.rows.open_rows`; of named columns, those that the model was fitted with.
-        out : path or array
-            A path that ends in `.parquet`, `.csv` or `.npy`, which `numpy.load` can map; or an array with a value for
-            each row, of NumPy, Zarr or HDF5. A file appears when it is whole, and not at all where anything fails.
-        method : {"predict", "predict_proba", "predict_interval", "decision_function"}, default="predict"
-            What is written. Columns are named `prediction`, `proba_<class>`, `lower` and `upper`, or `decision`, with
-            `_<number>` of the target or `_<class>` where there are several.
+        out : path, array or binary stream
+            A path that ends in `.parquet`, `.csv` or `.npy`, which `numpy.load` can map; an array with a value for
+            each row, of NumPy, Zarr or HDF5; or a stream such as `sys.stdout.buffer`, to which CSV is written. A file
+            appears when it is whole, and not at all where anything fails.
+        method : {"predict", "predict_proba", "predict_interval", "predict_set", "decision_function"}, default="predict"
+            What is written. Columns are named `prediction`, `proba_<class>`, `lower` and `upper`, `in_set_<class>`, or
+            `decision`, with `_<number>` of the target or `_<class>` where there are several.
         keep : sequence of column names, optional
             Columns of the source that are written in front of the predictions, as they are.
+        told : callable, optional
+            Told after every block how many rows are done.
         **options
             Parameters of the method, such as `coverage`.
 
@@ -126,18 +132,25 @@ class BlockPredictions:
             both = sorted(set(names) & set(keep))
             if both:
                 raise ValueError(f"keep names {both[0]!r}, which is what predictions are called; leave it out.")
-            return _written(out, names, chain([first], made))
+            return _written(out, names, chain([first], made), told)
 
 
-def _written(out: Any, names: Sequence[str], made: Iterable[tuple[Any, pa.Table | None]]) -> int:
+def _written(
+    out: Any,
+    names: Sequence[str],
+    made: Iterable[tuple[Any, pa.Table | None]],
+    told: Callable[[int], object] | None,
+) -> int:
     """Write blocks of predictions, and count their rows."""
-    is_table = isinstance(out, (str, Path)) and Path(out).suffix != ".npy"
+    is_table = is_stream(out) or (isinstance(out, (str, Path)) and Path(out).suffix != ".npy")
     n_rows = 0
     with open_writer(out, names) as writer:
         for values, kept in made:
             parts = values if isinstance(values, tuple) else (values,)
             writer.write(_columns(parts) if is_table else parts, kept)
             n_rows += len(parts[0])
+            if told is not None:
+                told(n_rows)
     return n_rows
 
 
@@ -212,8 +225,8 @@ def _check_kept(source: RowSource, out: Any, keep: Sequence[str]) -> None:
 
 def _names(estimator: BaseKernelPursuit, method: str, options: dict[str, Any], values: Any) -> list[str]:
     """Names of the columns that predictions are written to."""
-    if method in ("predict_proba", "decision_function"):
-        stem = "proba" if method == "predict_proba" else "decision"
+    if method in STEMS:
+        stem = STEMS[method]
         return [stem] if values.ndim == 1 else [f"{stem}_{label}" for label in estimator.classes_]
     stems = ["lower", "upper"] if method == "predict_interval" else ["prediction"]
     if method == "predict":

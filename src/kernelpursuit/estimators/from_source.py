@@ -96,6 +96,8 @@ def labels_from(estimator: Any, source: RowSource, watch: Watch) -> tuple[Traini
             raise ValueError(f"class_weight is 0 for {label!r}; leave rows of that class out of the source.")
     coded = Coded(classes, loss, by_class)
     rows = coded(rows)
+    sums = sums if by_class is None else sums * by_class
+    mean = float(sums.sum()) / whole.n_rows
     data = TrainingData(
         rows.X,
         rows.y,
@@ -105,7 +107,7 @@ def labels_from(estimator: Any, source: RowSource, watch: Watch) -> tuple[Traini
         counts=rows.counts,
         names=getattr(estimator, "feature_names_in_", None),
         numbers=None if len(rows) == whole.source.n_rows else rows.numbers,
-        whole=replace(whole, source=whole.source.map(coded), mean_weight=_mean(sums, by_class, whole.n_rows)),
+        whole=replace(whole, source=whole.source.map(coded), mean_weight=mean, by_class=sums),
         seed=seed,
     )
     return data, weights.without_rows(), classes
@@ -121,10 +123,6 @@ def _sorted_classes(labels: list[object]) -> np.ndarray:
         value = classes[classes != np.trunc(classes)][0]
         raise ValueError(f"y holds {value:g}, which is no label; use KernelPursuitRegressor for numbers.")
     return classes
-
-
-def _mean(sums: np.ndarray, by_class: np.ndarray | None, n_rows: int) -> float:
-    return float((sums if by_class is None else sums * by_class).sum()) / n_rows
 
 
 def _surveyed(

@@ -1,7 +1,8 @@
 """Rows that are not all looked at at once: what is learned and picked from a sample, and the way to all of them.
 
 Above some number of rows, and whenever they come from a source, a fit learns scales and picks atoms on a sample of the
-rows; coefficients and criteria are those of all rows, in passes over blocks.
+rows; coefficients and criteria are those of all rows, in passes over blocks. The sample has rows of every class,
+however rare, with weights under which each class counts as much as it does among all rows.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from kernelpursuit.dictionary import Precomputed, split
 from kernelpursuit.estimators.spec import FitSpec
 from kernelpursuit.exceptions import SampledWarning
 from kernelpursuit.learning import Observations, range_of_features, usual_targets
+from kernelpursuit.learning.constants import RARE_SHARE
 from kernelpursuit.penalties import Ridge, as_penalty
 from kernelpursuit.pursuit import AllRows
+from kernelpursuit.pursuit.measure import classes_of
 from kernelpursuit.rows import (
     ArraySource,
     Extremes,
@@ -27,7 +30,8 @@ from kernelpursuit.rows import (
     RowBlock,
     RowSource,
     SurveyedSource,
-    sample_numbers,
+    keys_of,
+    sampled_places,
     survey,
 )
 from kernelpursuit.updates import Orthogonal
@@ -54,6 +58,7 @@ class Whole:
     extremes     of the targets, where these are numbers; else None
     mean_weight  of the rows that have one above zero
     total        the sum of the sizes of all targets, where these are numbers
+    by_class     sum of the weights of each class, where targets are codes of classes; else None
     """
 
     source: RowSource
@@ -62,12 +67,18 @@ class Whole:
     extremes: Extremes | None
     mean_weight: float = 1.0
     total: float = 0.0
+    by_class: np.ndarray | None = None
 
 
 def most_rows(memory_budget: int | None, values_a_row: int) -> int:
     """Rows of the sample that a pass over a source takes."""
     most_bytes = SAMPLE_BYTES if memory_budget is None else min(SAMPLE_BYTES, memory_budget // BUDGET_SHARE)
     return int(np.clip(most_bytes // (8 * values_a_row), LEAST_SAMPLE, ROWS_LEARNED_FROM))
+
+
+def rows_of_each(most: int) -> int:
+    """Rows of each class that a sample of so many has at least, where there are as many."""
+    return int(RARE_SHARE * most)
 
 
 def surveyed(
@@ -85,11 +96,12 @@ def surveyed(
     """
     n_rows = source.n_rows
     tell = None if told is None or not n_rows else lambda done: told(min(1.0, done / n_rows))
+    most = most_rows(memory_budget, source.n_features + source.n_targets)
     found = survey(
         source,
-        most_rows(memory_budget, source.n_features + source.n_targets),
+        most,
         seed,
-        has_labels=has_labels,
+        of_each=rows_of_each(most) if has_labels else None,
         n_threads=n_threads,
         told=tell,
     )
@@ -135,7 +147,7 @@ def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, se
             SampledWarning,
             stacklevel=5,
         )
-        return replace(data, whole=None)
+        return replace(with_shares_of_classes(data, data.whole), whole=None)
     whole = data.whole or _whole_of(data)
     n_rows = whole.n_rows
     wanted = _wanted(spec, sample_rows, (n_rows, data.X.shape[1] + data.y.shape[1]))
@@ -143,19 +155,41 @@ def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, se
     if has_all and (n_rows <= wanted or sp.issparse(data.X) or names_rows):
         return replace(data, whole=None)
     if len(whole.numbers) <= wanted:
-        return replace(data, whole=whole)
-    numbers = sample_numbers(whole.numbers, wanted, seed)
-    places = numbers if data.numbers is None else np.searchsorted(data.numbers, numbers)
-    X = data.X[places]
-    return replace(
+        return with_shares_of_classes(replace(data, whole=whole), whole)
+    rows = whole.numbers if data.numbers is None else np.searchsorted(data.numbers, whole.numbers)
+    groups = classes_of(data.y[rows].T) if data.has_codes else None
+    kept = sampled_places(keys_of(whole.numbers, seed), wanted, groups, rows_of_each(wanted))
+    numbers, places = whole.numbers[kept], rows[kept]
+    X, whole = data.X[places], replace(whole, numbers=numbers)
+    sample = replace(
         data,
         X=X if sp.issparse(X) else np.asarray(X),
         y=data.y[places],
         weights=None if data.weights is None else data.weights[places],
         counts=None if data.counts is None else data.counts[places],
         numbers=numbers if data.numbers is None else data.numbers[places],
-        whole=replace(whole, numbers=numbers),
+        whole=whole,
     )
+    return with_shares_of_classes(sample, whole)
+
+
+def with_shares_of_classes(data: TrainingData, whole: Whole) -> TrainingData:
+    """A sample that has more rows of rare classes than their share, with weights that put it right.
+
+    The share of each class in the sum of the weights is that among all rows, and the mean of the weights too. A row
+    still stands for one observation. A sample in which no class was too rare holds the rows of the lowest keys alone,
+    and stays as it is.
+    """
+    if whole.by_class is None or len(data.y) >= whole.n_rows:
+        return data
+    classes = classes_of(data.y.T)
+    if np.bincount(classes, minlength=len(whole.by_class)).min() > rows_of_each(len(classes)):
+        return data
+    given = np.ones(len(classes)) if data.weights is None else data.weights
+    seen = np.bincount(classes, weights=given, minlength=len(whole.by_class))
+    factors = whole.by_class / np.where(seen > 0, seen, 1.0) * (len(classes) / whole.n_rows)
+    counts = data.counts if data.counts is not None else given
+    return replace(data, weights=given * factors[classes], counts=counts)
 
 
 def _wanted(spec: FitSpec, sample_rows: int | str | None, shape: tuple[int, int]) -> int:
@@ -179,6 +213,7 @@ def _whole_of(data: TrainingData) -> Whole:
         numbers,
         extremes=None if data.has_codes else Extremes.of(data.y if data.weights is None else data.y[numbers]),
         mean_weight=1.0 if data.weights is None else float(data.weights[numbers].mean()),
+        by_class=np.bincount(classes_of(data.y.T), weights=data.weights) if data.has_codes else None,
     )
 
 

@@ -29,6 +29,7 @@ from kernelpursuit.learning.plan import (
     WIDTHS_STAGE,
     AtomsPlan,
     Plan,
+    RefinePlan,
     WidthsPlan,
 )
 from kernelpursuit.learning.refine import Validator, refine
@@ -64,10 +65,10 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
 
     generator = drawn_from(task.seed, REFINE_STREAM)
 
-    def refined(picked: Picked) -> Picked:
-        if plan.refine is None:
+    def refined(picked: Picked, refine_plan: RefinePlan | None = plan.refine) -> Picked:
+        if refine_plan is None:
             return picked
-        return refine(kernel, picked, rest, validator=validator, plan=plan.refine, generator=generator)
+        return refine(kernel, picked, rest, validator=validator, plan=refine_plan, generator=generator)
 
     task.watch.part(ATOMS_STAGE)
     picked = picked_by(plan.atoms)
@@ -79,9 +80,14 @@ def choose_atoms(kernel: Kernel, model: Model, rows: Rows, task: Task, plan: Pla
     on_more_rows = replace(validator, n_rows=GROWTH_ROWS)
     if plan.more is not None and not task.watch.has_ended and _second_half_pays(picked, rest, on_more_rows):
         task.watch.part(GROWTH_STAGE)
-        more = picked_by(plan.more)
+        more, more_plan = picked_by(plan.more), plan.refine
+        if more_plan is not None and more_plan.n_settling_rounds:
+            # Scales that have settled are a better start than those that were learned with few atoms.
+            settled = replace(more.model, scales=moved.model.scales, alpha=moved.model.alpha)
+            more = replace(more, model=settled)
+            more_plan = replace(more_plan, n_settling_rounds=0, tries_finer=False)
         if len(more.rows) > len(picked.rows):
-            grown, least = refined(more), on_more_rows.losses(moved, rest)
+            grown, least = refined(more, more_plan), on_more_rows.losses(moved, rest)
             if on_more_rows.losses(grown, rest).are_clearly_below(least, MIN_GROWTH_GAIN):
                 picked, moved = more, grown
     chosen = _with_best_penalty(kernel, moved, rows.take(slice(PENALTY_ROWS)), task)

@@ -67,6 +67,7 @@ N_REWEIGHTING_ROUNDS = 5  # of iterated weighted least squares after atoms have 
 TREND_PENALTY = 1e-4  # for each unit of weight, of a line under another loss [battery]
 MIN_VARYING_ROWS = 10  # a line goes along features that vary in so many rows [battery]
 TREND_ROWS = 4000  # that tell which features are sums of others [hand]
+LONG_LINE_FEATURES_A_ROW = 0.02  # with more features, scales are also learned without the line [battery]
 MAX_TREND_FEATURES_A_ROW = 0.7  # for a line, unpenalised [battery]
 
 # Starts: scales that a search begins from, compared on a small sample.
@@ -116,6 +117,7 @@ FAST_FEATURE_STEPS = 3  # of L-BFGS for each [battery]
 MAX_FAST_FEATURE_TRIALS = 12  # features that are tried so [battery]
 FAST_FEATURE_ROWS = 250  # they are tried on [battery]
 EVIDENCE_GAIN_A_PARAMETER = 2.0  # in -2 log evidence, as in Akaike's criterion [battery]
+EVIDENCE_GAIN_OF_STARTS = 4.0  # beside that: what the best of several starts and kernels gains by chance [battery]
 MIN_EVIDENCE_GAIN = 4.0  # in -2 log evidence: below there is nothing to learn [battery]
 COMMON_SCALE_FEATURES_A_ROW = 0.05  # with more features, one scale for all is tried [battery]
 COMMON_SCALE_FACTORS = (0.125, 0.25, 0.5, 1.0)  # of a common scale [battery]
@@ -151,6 +153,12 @@ MIN_HALF_GAIN = 0.03  # fraction of the validation error that the second half of
 MIN_GROWTH_GAIN = 0.02  # fraction of the validation error by which more atoms, refined, have to be better [growth]
 GROWTH_ROWS = 14_000  # beside validation rows, that coefficients are fitted to for these comparisons [growth]
 MIN_REFINE_GAIN = 2e-3  # fraction of the validation error: a round with less is the last [refine]
+SETTLE_FROM = (
+    20_000  # rows: of fewer, rounds do not go on until scales settle, nor begin with finer ones as well [refine]
+)
+SETTLING_ROUNDS = 3  # at most, beyond the usual number [refine]
+SETTLED_FACTOR = 1.25  # by which no scale of a settled model changes in a round [refine]
+FINER_REFINE_FACTOR = 3.0  # of the scales, for the other start [refine]
 
 # One scale for all of very many features.
 WIDE_SCALE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the first scale [hand]

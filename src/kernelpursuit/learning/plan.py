@@ -26,6 +26,8 @@ from kernelpursuit.learning.constants import (
     REFINE_CLASSES_FROM,
     REFINE_FROM,
     ROWS_AN_ATOM,
+    SETTLE_FROM,
+    SETTLING_ROUNDS,
     THREE_KERNELS_FROM,
     VALIDATION_FRACTION,
     VALIDATION_FROM,
@@ -103,13 +105,19 @@ class AtomsPlan:
 
 @dataclass(frozen=True)
 class RefinePlan:
-    """Rounds of refinement: rows of a sample, for every atom and at least and at most, and steps of the search."""
+    """Rounds of refinement: rows of a sample, for every atom and at least and at most, and steps of the search.
+
+    There are up to `n_settling_rounds` more while scales still move. `tries_finer` says whether the first round starts
+    from finer scales as well.
+    """
 
     rows_an_atom: int = 32
     least_rows: int = 6000
     n_rows: int = 16_000
     n_steps: int = 6
     n_rounds: int = 3
+    n_settling_rounds: int = 0
+    tries_finer: bool = False
 
     def sample_for(self, n_atoms: int) -> int:
         """Rows of a sample: atoms that may move have many numbers to fit to it."""
@@ -280,10 +288,17 @@ def make_plan(wanted: LearningSpec) -> Plan:
         widths=WidthsPlan(n_atoms=max(1, min(WidthsPlan.n_atoms, max_atoms, (n_rows - n_validation) // ROWS_AN_ATOM))),
         atoms=atoms,
         more=_more_atoms(wanted) if refines else None,
-        refine=RefinePlan() if wanted.picks_atoms and refines else None,
+        refine=_refine_plan(wanted) if wanted.picks_atoms and refines else None,
         n_validation=n_validation,
         picks_from_all=(n_rows < VALIDATION_FROM and not refines) or wants_all,
     )
+
+
+def _refine_plan(wanted: LearningSpec) -> RefinePlan:
+    """Rounds of refinement; where rows are many, scales were learned from a small part of them, and have to settle."""
+    if wanted.has_loss or wanted.n_rows < SETTLE_FROM:
+        return RefinePlan()
+    return replace(RefinePlan(), n_settling_rounds=SETTLING_ROUNDS, tries_finer=True)
 
 
 def _more_atoms(wanted: LearningSpec) -> AtomsPlan | None:

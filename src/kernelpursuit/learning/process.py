@@ -20,6 +20,7 @@ from kernelpursuit.learning.constants import (
     COMMON_SCALE_NOISES,
     CORRECTION_STANDARD_ERRORS,
     EVIDENCE_GAIN_A_PARAMETER,
+    EVIDENCE_GAIN_OF_STARTS,
     FAST_FEATURE_FACTOR,
     FAST_FEATURE_ROWS,
     FAST_FEATURE_STEPS,
@@ -131,10 +132,10 @@ def learn_process(
     process, losses = _corrected(process, more)
     everywhere = np.ones(len(more.rows))
     simple, line = losses_without_atoms(more.rows, everywhere, task), losses_of_a_line(more.rows, everywhere, task)
-    is_worth_it = None
+    is_worth_it, by_chance = None, EVIDENCE_GAIN_A_PARAMETER * (n_tuned + 1) + EVIDENCE_GAIN_OF_STARTS
     if gain < MIN_EVIDENCE_GAIN:
         is_worth_it = False
-    elif gain > EVIDENCE_GAIN_A_PARAMETER * (n_tuned + 1) and predicts_better(losses, simple):
+    elif gain > by_chance and predicts_better(losses, simple):
         is_worth_it = True
     model = replace(starts[0], scales=process.model.scales, alpha=process.model.alpha)
     return process.kernel, Scales(model, losses, simple, last=losses, line=line, is_worth_it=is_worth_it)

@@ -13,6 +13,7 @@ from kernelpursuit.learning.choose_atoms import choose_atoms
 from kernelpursuit.learning.choose_kernel import choose_kernel, choose_kernel_by_evidence, scales_are_few
 from kernelpursuit.learning.constants import (
     EVERY_ROW_BELOW,
+    LONG_LINE_FEATURES_A_ROW,
     MAX_CODES,
     MODEL_STANDARD_ERRORS,
     PROCESS_PATIENCE,
@@ -177,19 +178,35 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
     task.watch.part(STARTS_STAGE)
     first = first_model(rows.given, task.alpha)
     starts = choose_starts(kernels[0], first, rows, task, may_add_trend=may_add)
-    task = replace(task, trend=starts.trend)
-    if plan.evidence is not None:
-        kernel, scales = choose_kernel_by_evidence(kernels, starts, rows, task=task, plan=plan.evidence)
-    else:
-        kernel, scales = choose_kernel(kernels, starts, rows, task=task, plan=plan)
+    without_line, task = task, replace(task, trend=starts.trend)
+    kernel, scales = _best_kernel(kernels, starts, rows, task=task, plan=plan)
+    if may_add and task.trend and len(task.line) > LONG_LINE_FEATURES_A_ROW * len(rows) and not task.watch.has_ended:
+        # A long line costs much, and hides from scales what varies with few features.
+        others = choose_starts(kernels[0], first, rows, without_line, may_add_trend=False)
+        rival, tried = _best_kernel(kernels, others, rows, task=without_line, plan=plan)
+        if _is_clearly_better(tried, scales):
+            return rival, tried, without_line, others
     if may_add and not task.trend and _line_is_better(scales):
         task = replace(task, trend=True)
-        if plan.evidence is not None:
-            again = starts.at(scales.model)
-            kernel, scales = choose_kernel_by_evidence([kernel], again, rows, task=task, plan=plan.evidence)
-        else:
-            kernel, scales = choose_kernel(kernels, starts, rows, task=task, plan=plan)
+        again = starts if plan.evidence is None else starts.at(scales.model)
+        kernel, scales = _best_kernel(kernels if plan.evidence is None else [kernel], again, rows, task=task, plan=plan)
     return kernel, scales, task, starts
+
+
+def _best_kernel(
+    kernels: Sequence[Kernel], starts: Starts, rows: Rows, task: Task, plan: Plan
+) -> tuple[Kernel, Scales]:
+    """One of the kernels with scales: by evidence where rows are few, else by leave-one-out errors of samples."""
+    if plan.evidence is not None:
+        return choose_kernel_by_evidence(kernels, starts, rows, task=task, plan=plan.evidence)
+    return choose_kernel(kernels, starts, rows, task=task, plan=plan)
+
+
+def _is_clearly_better(tried: Scales, other: Scales) -> bool:
+    """Whether leave-one-out losses of some scales are clearly lower, where both have some."""
+    if tried.last is None or other.last is None:
+        return other.last is None
+    return tried.last.are_clearly_below(other.last, 0.0)
 
 
 def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.kernels import Kernel
@@ -212,6 +212,37 @@ def loo_errors(
     known = left > INTERPOLATED
     nothing = y[rows] - weights @ y / weights.sum()
     return np.where(known, loo_error(y[rows] - f, np.where(known, left, 1.0)), nothing)
+
+
+def process_errors(
+    y: np.ndarray, weights: np.ndarray, counts: np.ndarray, fixed: np.ndarray, K: np.ndarray, strength: float
+) -> np.ndarray | None:
+    """Leave-one-out errors with an atom at every row, shape (n_rows, n_targets); None where they are not determined.
+
+    Those of the atoms that were picked are too small where these are many for the rows: a row was in view when the atom
+    at it was picked, and the error without the row holds that atom fixed. With all of them nothing is picked. With
+    `C = K + strength diag(1 / w)` and `P = C⁻¹ - C⁻¹F (F'C⁻¹F)⁻¹ F'C⁻¹`, what is left of row i is
+    `strength (P y)_i / w_i`, and its leverage `1 - strength P_ii / w_i`.
+
+    Parameters
+    ----------
+    y, weights, counts : targets of shape (n_rows, n_targets); weights as the fit took them; observations of each row
+    fixed : values of what every model has, shape (n_fixed, n_rows)
+    K : the kernel between the rows; it is written over
+    strength : of the penalty `strength w' K w`
+    """
+    noise = strength / weights
+    K[np.diag_indices_from(K)] += noise
+    try:
+        factor = cho_factor(K, overwrite_a=True, check_finite=False)
+        P = cho_solve(factor, np.eye(len(K)), overwrite_b=True, check_finite=False)
+        if len(fixed):
+            along = fixed @ P
+            P -= along.T @ np.linalg.solve(along @ fixed.T, along)
+    except np.linalg.LinAlgError:
+        return None
+    left = one_minus_leverage(1.0 - noise * P.diagonal(), counts)
+    return loo_error(noise[:, None] * (P @ y), left[:, None]) if (left > INTERPOLATED).all() else None
 
 
 def calibrate(rows: Calibration, kernel: Kernel, scales: np.ndarray, n_threads: int | None) -> ErrorScale:

@@ -22,6 +22,8 @@ MIN_RELATIVE_ERROR = 1e-3  # of their mean; absolute errors below count as this,
 NOISE_STANDARD_ERRORS = 2.0  # by which the leave-one-out deviance of a size that varies has to be lower
 MIN_NOISE_ROWS = 50  # fewer errors say nothing of where they are large
 
+MAX_PROCESS_ROWS = 1000  # of more, leave-one-out errors are those of the picked atoms: they are fewer beside the rows
+
 # Landmarks: how far a row is from the training rows.
 MAX_LANDMARKS = 64
 NEAR_QUANTILE = 0.99  # of the training rows that count as near ...

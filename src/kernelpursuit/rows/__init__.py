@@ -14,7 +14,7 @@ arrays      rows of arrays that are sliced; `called` has those that a function y
 from kernelpursuit.rows.distinct import FEWEST_ROWS, Distinct, distinct_numbers
 from kernelpursuit.rows.opening import is_source, open_rows
 from kernelpursuit.rows.prepare import Prepared
-from kernelpursuit.rows.sample import sample_numbers
+from kernelpursuit.rows.sample import keys_of, sample_numbers, sampled_places
 from kernelpursuit.rows.source import ArraySource, MappedSource, RowBlock, RowSource, block_size, dense, slices
 from kernelpursuit.rows.statistics import Statistics
 from kernelpursuit.rows.survey import Extremes, Survey, SurveyedSource, survey
@@ -35,8 +35,10 @@ __all__ = [
     "dense",
     "distinct_numbers",
     "is_source",
+    "keys_of",
     "open_rows",
     "sample_numbers",
+    "sampled_places",
     "slices",
     "survey",
 ]

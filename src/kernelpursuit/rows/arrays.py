@@ -100,7 +100,7 @@ def open_stored(path: Path) -> Any:
         except FileNotFoundError:
             raise FileNotFoundError(f"{path} is not there; give the path of a file or a folder.") from None
         except (ValueError, OSError, EOFError) as error:
-            raise ValueError(f"{path} cannot be read: {' '.join(str(error).split()).rstrip('.')}.") from error
+            raise unreadable(path, error) from error
     try:
         import zarr
     except ImportError:
@@ -109,6 +109,14 @@ def open_stored(path: Path) -> Any:
     if not is_sliced(found):
         raise ValueError(f"{path} is a group of Zarr arrays; give one of them, as in zarr.open({str(path)!r})['X'].")
     return found
+
+
+def unreadable(path: Path, error: Exception) -> ValueError:
+    """What NumPy says of a file of arrays, in one sentence."""
+    words = " ".join(str(error).split()).rstrip(".")
+    # Whatever is no array may be a pickle to NumPy, which advises to load that.
+    words = "it holds no array of numbers" if "pickle" in words else words
+    return ValueError(f"{path} cannot be read: {words}.")
 
 
 class SlicedSource(RowSource):

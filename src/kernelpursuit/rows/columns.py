@@ -125,21 +125,34 @@ def check_weight(name: str, kind: pa.DataType, place: str) -> None:
 
 def as_numbers(column: pa.ChunkedArray) -> np.ndarray:
     """Values of a column as numbers, NaN for nulls."""
+    return _plain(column).to_numpy()
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of a type that NumPy takes for numbers."""
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return as_numbers(column.cast(kind.value_type))
+        return _plain(column.cast(kind.value_type))
     if pa.types.is_boolean(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        column = column.cast(pa.float64())
-    return column.to_numpy()
+        return column.cast(pa.float64())
+    return column
 
 
 def matrix(table: pa.Table, names: Sequence[str], dtype: Any) -> np.ndarray:
     """Columns of numbers side by side, row by row in memory."""
+    import pyarrow as pa
+
     values = np.empty((table.num_rows, len(names)), dtype=dtype)
-    for j, name in enumerate(names):
-        values[:, j] = as_numbers(table.column(name))
+    plain = pa.Table.from_arrays([_plain(table.column(name)) for name in names], names=list(names))
+    first = 0
+    # A batch at a time, as it was read: columns are not joined first, and few rows stay in the cache.
+    for batch in plain.to_batches():
+        rows = values[first : first + batch.num_rows]
+        for j, column in enumerate(batch.columns):
+            rows[:, j] = column.to_numpy(zero_copy_only=False)
+        first += batch.num_rows
     return values
 
 
@@ -168,4 +181,4 @@ def _target(column: pa.ChunkedArray, declared: pa.DataType) -> np.ndarray:
     values = as_numbers(column)
     if values.dtype.kind == "f" and pa.types.is_integer(declared) and (values == np.trunc(values)).all():
         return values.astype(np.int64)
-    return values.astype(np.float64) if values.dtype.kind == "f" else values
+    return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 COMPRESSED = (".gz", ".bz2")
+# Bytes of a CSV file that a pass reads at a time; fewer take longer (benchmarks/cli.py).
+CSV_BYTES_AT_A_TIME = 4 * 2**20
 KINDS = ".parquet, .csv, .tsv (or with .gz), .feather, .arrow, .ipc or .npy"
 
 
@@ -60,10 +62,10 @@ class CsvPart(FilePart):
         if self._stamp[0] == 0:
             self.n_rows, self.schema = 0, self._with_constants(pa.schema([]))
             return
-        with self._reader(None) as reader:
+        with self._reader(None, BYTES_AT_A_TIME) as reader:
             self.schema = self._with_constants(reader.schema)
 
-    def _reader(self, columns: list[str] | None) -> Any:
+    def _reader(self, columns: list[str] | None, n_bytes: int) -> Any:
         import pyarrow as pa
         from pyarrow import csv
 
@@ -75,7 +77,7 @@ class CsvPart(FilePart):
             convert = csv.ConvertOptions(include_columns=columns, column_types=floats)
         return csv.open_csv(
             self.path,
-            read_options=csv.ReadOptions(block_size=BYTES_AT_A_TIME),
+            read_options=csv.ReadOptions(block_size=n_bytes),
             parse_options=csv.ParseOptions(delimiter=separator),
             convert_options=convert,
         )
@@ -84,9 +86,9 @@ class CsvPart(FilePart):
         if self.n_rows == 0:
             return
         # No column at all would be every column to Arrow; rows are counted by the first one.
-        with self._reader(columns or self.schema.names[:1]) as reader:
+        with self._reader(columns or self.schema.names[:1], CSV_BYTES_AT_A_TIME) as reader:
             for batch in after(reader, start):
-                yield batch.select(columns)
+                yield batch if batch.schema.names == columns else batch.select(columns)
 
 
 class IpcPart(FilePart):

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from kernelpursuit.rows.arrays import SlicedSource, is_sliced, is_stored, open_stored
 from kernelpursuit.rows.called import CalledSource, first_of
+from kernelpursuit.rows.columns import kind_of
 from kernelpursuit.rows.files import is_table_file, parts_of_files
 from kernelpursuit.rows.paired import PairedSource
 from kernelpursuit.rows.parts import Part, loaded
@@ -106,6 +107,17 @@ def open_rows(
         if isinstance(given, str) and not _is_path(given):
             raise ValueError(f"{name}={given!r} names a column, but X has no column names; give an array or a path.")
     return _with(_source_of_arrays(data, first), y, sample_weight)
+
+
+def columns_of(data: Rows) -> dict[str, str] | None:
+    """What each column of a table holds, by name: "numbers", "text", "true or false" and so on; None of arrays."""
+    _refuse_iterators(data)
+    parts, _ = (None, None) if isinstance(data, RowSource) else _parts_or_first(data)
+    if parts is None:
+        return None
+    # A part without columns, as an empty file, says nothing.
+    schema = next((part.schema for part in parts if part.schema.names), parts[0].schema)
+    return {field.name: kind_of(field.type) for field in schema}
 
 
 def open_features(data: Rows, names: Sequence[str] | None) -> RowSource:

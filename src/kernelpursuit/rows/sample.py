@@ -1,4 +1,9 @@
-"""A sample of rows that one pass finds, whatever the blocks are and wherever they lie: those of the lowest keys."""
+"""A sample of rows that one pass finds, whatever the blocks are and wherever they lie: those of the lowest keys.
+
+Of rows with labels, the lowest keys of every class come before all others, so that the sample has rows of rare classes.
+A row that is left out of the sample of some rows is not in that of more: within its class as many rows stay before it,
+and so each sum of samples needs to hold no more rows than are wanted.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +40,42 @@ def bound_of_keys(most: int, n_rows: int | None) -> np.uint64:
 
 def sample_numbers(numbers: np.ndarray, most: int, seed: int) -> np.ndarray:
     """Of ascending numbers of rows, those of a sample of so many: the one that a pass over these rows would find."""
-    if len(numbers) <= most:
-        return numbers
-    return numbers[np.sort(np.argpartition(keys_of(numbers, seed), most)[:most])]
+    return numbers[sampled_places(keys_of(numbers, seed), most)]
+
+
+def sampled_places(keys: np.ndarray, most: int, groups: np.ndarray | None = None, of_each: int = 0) -> np.ndarray:
+    """Places, ascending, of the lowest keys; of groups, first those of up to `of_each` rows of every one.
+
+    Where there are too many groups for that, each has as many rows as any other has, as far as it goes.
+    """
+    if len(keys) <= most:
+        return np.arange(len(keys))
+    lowest = np.sort(np.argpartition(keys, most)[:most])
+    if groups is None or not of_each:
+        return lowest
+    # Groups that have their rows among the lowest keys need no others.
+    has_few = np.bincount(groups[lowest], minlength=int(groups.max()) + 1) < of_each
+    may_be = has_few[groups]
+    may_be[lowest] = True
+    places = np.flatnonzero(may_be)
+    ranks = _ranks(keys[places], groups[places], of_each)
+    return np.sort(places[np.lexsort((keys[places], ranks))[:most]])
+
+
+def _ranks(keys: np.ndarray, groups: np.ndarray, most: int) -> np.ndarray:
+    """How many keys of its group are below each key, up to so many."""
+    order = np.lexsort((keys, groups))
+    ordered, ranks = groups[order], np.empty(len(keys), dtype=np.intp)
+    ranks[order] = np.minimum(np.arange(len(keys)) - np.searchsorted(ordered, ordered), most)
+    return ranks
+
+
+def groups_of(labels: np.ndarray) -> np.ndarray:
+    """A number for the class of every row."""
+    if labels.dtype.kind != "O":
+        return np.unique(labels, return_inverse=True)[1]
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(label, len(known)) for label in labels.tolist()], dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -46,37 +84,40 @@ class RowSample:
 
     A row of weight 0 is in no sample.
 
-    parts  rows that may be in it, as blocks; more than are wanted until it is asked for
-    keys   of the rows of each part
+    parts    rows that may be in it, as blocks; more than are wanted until it is asked for
+    keys     of the rows of each part
+    of_each  so many rows of each class, by labels that are the targets, come before others; 0 where there are none
     """
 
     most: int
     parts: tuple[RowBlock, ...] = ()
     keys: tuple[np.ndarray, ...] = ()
+    of_each: int = 0
 
     @classmethod
-    def of_block(cls, block: RowBlock, most: int, seed: int, bound: np.uint64) -> RowSample:
+    def of_block(cls, block: RowBlock, most: int, seed: int, bound: np.uint64, of_each: int = 0) -> RowSample:
         """Those of a block that may be in it."""
         keys = keys_of(block.numbers, seed)
         # How many rows have a weight is not known, and so no bound on the keys of enough of them.
-        kept = np.flatnonzero(keys <= bound if block.weights is None else block.weights > 0)
-        kept = kept if len(kept) <= most else np.sort(kept[np.argpartition(keys[kept], most)[:most]])
-        return cls(most, (_rows_of(block, kept),), (keys[kept],))
+        may_be = keys <= bound if block.weights is None else block.weights > 0
+        if of_each and block.weights is None:
+            may_be |= _ranks(keys, groups_of(block.y[:, 0]), of_each) < of_each
+        kept = np.flatnonzero(may_be)
+        found = cls(most, (_rows_of(block, kept),), (keys[kept],), of_each)
+        return found.reduced() if len(kept) > most else found
 
     def __add__(self, other: RowSample) -> RowSample:
         """The sample of both; rows that cannot be in it go when there are twice as many as are wanted."""
-        both = RowSample(self.most, self.parts + other.parts, self.keys + other.keys)
+        both = RowSample(self.most, self.parts + other.parts, self.keys + other.keys, self.of_each)
         return both.reduced() if sum(map(len, both.parts)) > 2 * self.most else both
 
     def reduced(self) -> RowSample:
         """The same in one part, of no more rows than are wanted, in the order of their numbers."""
-        keys, numbers = np.concatenate(self.keys), np.concatenate([part.numbers for part in self.parts])
-        kept = np.arange(len(keys))
-        if len(kept) > self.most:
-            kept = np.argpartition(keys, self.most)[: self.most]
-        kept = kept[np.argsort(numbers[kept])]
-        rows = _rows_of(_joined(self.parts), kept)
-        return RowSample(self.most, (rows,), (keys[kept],))
+        keys, joined = np.concatenate(self.keys), _joined(self.parts)
+        groups = groups_of(joined.y[:, 0]) if self.of_each else None
+        kept = sampled_places(keys, self.most, groups, self.of_each)
+        kept = kept[np.argsort(joined.numbers[kept])]
+        return RowSample(self.most, (_rows_of(joined, kept),), (keys[kept],), self.of_each)
 
     @property
     def rows(self) -> RowBlock:

@@ -148,14 +148,14 @@ class SurveyOf:
     """The survey of a block of rows, for a pass over a source.
 
     most, seed, bound   of the sample
-    has_labels          whether targets are labels of classes
+    of_each             rows of each class that it has at least, where targets are labels of classes; else None
     names               of the features, or None
     """
 
     most: int
     seed: int
     bound: np.uint64
-    has_labels: bool
+    of_each: int | None
     names: Sequence[str] | None
 
     def __call__(self, block: RowBlock) -> Survey | None:
@@ -165,7 +165,7 @@ class SurveyOf:
         _check_features(block, self.names)
         _check_weights(block)
         labels, extremes = None, None
-        if self.has_labels:
+        if self.of_each is not None:
             labels = _labels_of(block)
             _check_labels(labels)
         else:
@@ -177,7 +177,7 @@ class SurveyOf:
             block.total_weight,
             labels=labels,
             extremes=extremes,
-            sample=RowSample.of_block(block, self.most, self.seed, self.bound),
+            sample=RowSample.of_block(block, self.most, self.seed, self.bound, of_each=self.of_each or 0),
         )
 
 
@@ -186,7 +186,7 @@ def survey(
     most: int,
     seed: int,
     *,
-    has_labels: bool,
+    of_each: int | None = None,
     n_threads: int | None = 1,
     told: Callable[[int], None] | None = None,
 ) -> Survey:
@@ -197,12 +197,13 @@ def survey(
     source : RowSource
     most, seed : int
         The number of rows in the sample, and what it is drawn with.
-    has_labels : bool
-        Whether targets are labels of classes.
+    of_each : int, optional
+        Targets are labels of classes, and of each the sample has so many rows, or all, before others. None where they
+        are numbers.
     told : callable, optional
         Told how many rows are done.
     """
-    work = SurveyOf(most, seed, bound_of_keys(most, source.n_rows), has_labels=has_labels, names=source.feature_names)
+    work = SurveyOf(most, seed, bound_of_keys(most, source.n_rows), of_each=of_each, names=source.feature_names)
     size = block_size(source.n_features + source.n_targets)
     tell = None if told is None else lambda done, _: told(done)
     try:

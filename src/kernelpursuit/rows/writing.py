@@ -1,7 +1,8 @@
-"""Where blocks of values go: Parquet, CSV and `.npy` files, which are there when they are whole, and arrays."""
+"""Where blocks of values go: Parquet, CSV and `.npy` files, there when they are whole; streams; arrays."""
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 from abc import ABC, abstractmethod
@@ -40,13 +41,15 @@ class Writer(ABC):
 
 
 class TableWriter(Writer):
-    """Writes tables to a file of Parquet or CSV; its types are those of the first block."""
+    """Writes tables to a file of Parquet or CSV, or CSV to a binary stream; its types are those of the first block."""
 
-    def __init__(self, path: Path, kind: str, names: Sequence[str]):
+    def __init__(self, goal: Any, kind: str, names: Sequence[str]):
         self._pa = arrow(f"writing {kind} files")
-        self._path, self._kind, self._names = path, kind, list(names)
+        self._goal, self._kind, self._names = goal, kind, list(names)
         self._writer: Any = None
         self._held: list[pa.Table] = []
+        # Who reads a stream waits for every block.
+        self._rows_at_a_time = 1 if is_stream(goal) else GROUP_ROWS
 
     def write(self, values: Sequence[np.ndarray], kept: pa.Table | None) -> None:
         """Add rows; row groups are written when they are large enough."""
@@ -54,7 +57,7 @@ class TableWriter(Writer):
         if kept is not None:
             made = self._pa.table([*kept.columns, *made.columns], schema=_joined(kept.schema, made.schema))
         self._held.append(made)
-        if sum(one.num_rows for one in self._held) >= GROUP_ROWS:
+        if sum(one.num_rows for one in self._held) >= self._rows_at_a_time:
             self._flush()
 
     def _flush(self) -> None:
@@ -70,10 +73,10 @@ class TableWriter(Writer):
         if self._kind == ".csv":
             from pyarrow import csv
 
-            return csv.CSVWriter(self._path, schema)
+            return csv.CSVWriter(self._goal, schema)
         import pyarrow.parquet as pq
 
-        return pq.ParquetWriter(self._path, schema)
+        return pq.ParquetWriter(self._goal, schema)
 
     def close(self) -> None:
         """Write the last rows and the end of the file."""
@@ -155,14 +158,14 @@ class ArrayWriter(Writer):
 
 @contextmanager
 def open_writer(out: Any, names: Sequence[str]) -> Iterator[Writer]:
-    """A writer to a path, by its ending, or into an array.
+    """A writer to a path, by its ending, to a binary stream, or into an array.
 
     A file is written under another name beside it, and takes its own when all is written. Where anything fails, nothing
     of it is left, and a file that was there before is as it was.
     """
     check_out(out)
     if not isinstance(out, (str, Path)):
-        writer: Writer = ArrayWriter(out)
+        writer: Writer = TableWriter(out, ".csv", names) if is_stream(out) else ArrayWriter(out)
         yield writer
         writer.close()
         return
@@ -188,12 +191,20 @@ def _joined(first: pa.Schema, second: pa.Schema) -> pa.Schema:
     return first
 
 
+def is_stream(out: Any) -> bool:
+    """Whether bytes can be written to it one after the other."""
+    return isinstance(out, (io.RawIOBase, io.BufferedIOBase))
+
+
 def check_out(out: Any, keeps_columns: bool = False) -> None:
     """Refuse what cannot be written to, before anything is computed."""
+    if is_stream(out):
+        return
     if not isinstance(out, (str, Path)):
         if not is_sliced(out) or not hasattr(out, "__setitem__"):
             raise TypeError(
-                f"out is a {type(out).__name__}; give a path that ends in {KINDS}, or an array to write to."
+                f"out is a {type(out).__name__}; give a path that ends in {KINDS}, an array, or a binary "
+                "stream to write to."
             )
         if isinstance(out, np.ndarray) and not out.flags.writeable:
             raise ValueError("out cannot be written to; give an array that can, such as a memory map with mode 'r+'.")

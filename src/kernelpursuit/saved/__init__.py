@@ -6,6 +6,6 @@ estimators  an estimator as text and arrays, and back
 docs/saved-models.md describes the file, field by field.
 """
 
-from kernelpursuit.saved.estimators import FORMAT, load, save
+from kernelpursuit.saved.estimators import FORMAT, describe, load, save
 
-__all__ = ["FORMAT", "load", "save"]
+__all__ = ["FORMAT", "describe", "load", "save"]

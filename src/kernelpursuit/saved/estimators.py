@@ -6,7 +6,8 @@ import json
 import os
 import textwrap
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -83,14 +84,49 @@ def load(path: PathLike, *, objects: Mapping[str, Any] | None = None) -> Any:
     True
     """
     content = read_whole(path)
-    try:
-        text, found, arrays = unpack(content)
-        tree = _tree(text)
-        if digest(text, arrays) != found:
-            raise ValueError("is damaged: what it holds is not what was written")
+    with _told_of(path):
+        tree, arrays = _checked(content)
         return from_tree(tree, arrays, objects or {})
+
+
+def describe(path: PathLike) -> dict[str, Any]:
+    """What a saved file says of its model, without making one of it: no functions of the user's are needed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    dict
+        `format`, `library`, `estimator` and `needs` of the file, and all fields of its `summary`; see
+        docs/saved-models.md. The digest is checked, the summary is not.
+    """
+    content = read_whole(path)
+    with _told_of(path):
+        tree, _ = _checked(content)
+        summary = tree["summary"]
+        if not isinstance(summary, dict):
+            raise ValueError("is damaged: its summary is none")
+        return {**{name: tree[name] for name in ("format", "library", "estimator", "needs")}, **summary}
+
+
+def _checked(content: bytes) -> tuple[dict[str, Tree], dict[str, np.ndarray]]:
+    """Fields and arrays of a file that is as it was written."""
+    text, found, arrays = unpack(content)
+    tree = _tree(text)
+    if digest(text, arrays) != found:
+        raise ValueError("is damaged: what it holds is not what was written")
+    return tree, arrays
+
+
+@contextmanager
+def _told_of(path: PathLike) -> Iterator[None]:
+    """Tell whatever a stranger's file leads to in a sentence about the file."""
+    try:
+        yield
     except Exception as error:
-        # Whatever a stranger's file leads to is told in a sentence about the file.
         why = str(error) if isinstance(error, ValueError) else f"is damaged ({type(error).__name__}: {error})"
         why = why if why[:1].islower() else f"is damaged: {why}"
         why = textwrap.shorten(why, MAX_WORDS, placeholder=" ...")
