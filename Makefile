@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo docs test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist bench-cli
+.PHONY: demo docs test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-growth bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist bench-cli
 
 setup: $(VENV)/installed
 
@@ -106,6 +106,10 @@ bench-battery: setup
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/battery.py
 	PYTHONPATH=. $(BIN)/python benchmarks/battery.py --write
 
+# More than 512 atoms on generated functions: errors and times; goes on where it was stopped.
+bench-growth: setup
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/growth.py --write
+
 # The systems of the papers beside the default, on all data sets; takes hours, and goes on where it was stopped.
 # `python benchmarks/five_papers.py --learned` does the same with learned scales.
 bench-systems: setup
@@ -154,6 +158,6 @@ reproduce-full: setup
 reproduce-variants: setup
 	$(BIN)/python -m reproduce --variants
 
-# What `make reproduce` and the benchmarks of the defaults, the battery, classes and peers have done took hours, and stays.
+# What `make reproduce` and the benchmarks of the defaults, generated functions, classes and peers have done took hours, and stays.
 clean:
-	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl out/classify.jsonl out/bench-peers out/bench-peers.jsonl, $(wildcard out/*))
+	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl out/growth.jsonl out/classify.jsonl out/bench-peers out/bench-peers.jsonl, $(wildcard out/*))

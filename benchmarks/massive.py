@@ -1,15 +1,17 @@
 """Many rows: time, peak memory and error of fits in memory and from files, growth with the rows, and live data.
 
-Each fit is run in a process of its own, so that no peak is hidden behind an earlier one::
+Each fit is run in a process of its own, so that no peak is hidden behind an earlier one. Where two are compared, they
+run in turns, so that a busy moment of the machine hurts both, and the medians of their ratios are printed::
 
-    python benchmarks/massive.py                      # all parts, up to 10,000,000 x 10; some 20 minutes
-    python benchmarks/massive.py --parts million live
-    python benchmarks/massive.py --largest 1000000    # a shorter curve of growth
+    python -m benchmarks.massive                      # all parts, up to 10,000,000 x 10; an hour
+    python -m benchmarks.massive --parts million live
+    python -m benchmarks.massive --largest 1000000    # a shorter curve of growth
+    python -m benchmarks.massive --parts casp sample --rounds 3
 
 million   1,000,000 rows in memory: the default, a given width with 500 atoms, and `Nystroem(500)` with `Ridge`
 growth    the default from Parquet files, 100,000 rows and more
 casp      casp 25 times with jitter, in memory: ours and `Nystroem(500)` with `Ridge`
-sample    atoms picked on a sample beside atoms picked on all rows, 400 of them
+sample    400 atoms picked at a sample of 10,000 rows beside 400 picked at any of up to 40,000, a split each round
 live      rows a second of `partial_fit`
 """
 
@@ -30,6 +32,9 @@ from benchmarks.million import MEGABYTE, N_TEST, NOISE, Peak, make_rows
 
 SEED, ATOMS, GAMMA = 7, 500, 0.05
 SETS = ("casp", "house_8L", "house_16H", "elevators")
+SAMPLE_ATOMS = 400
+SAMPLE_ROWS = {"sample": 10_000, "all": None}
+BUDGET = 2 * 2**30  # bytes of stored kernel values, so that picking at all rows leaves room for others
 Report = dict[str, Any]
 
 
@@ -49,37 +54,44 @@ def model(name: str) -> Any:
     return KernelPursuitRegressor(random_state=0)
 
 
+class Measured:
+    """Wall seconds, processor seconds and memory of a `with` block."""
+
+    def __enter__(self) -> Measured:
+        self._peak = Peak().__enter__()
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._wall, self._cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
+        self._peak.__exit__()
+
+    def report(self, estimator: Any, X: np.ndarray, y: np.ndarray) -> Report:
+        """What was measured, and the error on test rows."""
+        return {
+            "seconds": round(self._wall, 1),
+            "cpu": round(self._cpu, 1),
+            "megabytes": round((self._peak.most - self._peak.before) / MEGABYTE),
+            "rmse": round(float(np.sqrt(np.mean((estimator.predict(X) - y) ** 2))), 4),
+            "atoms": int(getattr(estimator, "n_atoms_", ATOMS)),
+        }
+
+
 def fit_arrays(name: str, kind: str, n_rows: int) -> Report:
     """Fit rows in memory."""
-    X, y, X_test, f_test = casp_rows() if kind == "casp" else made_rows(n_rows)
+    X, y, *test = casp_rows() if kind == "casp" else made_rows(n_rows)
     estimator = model(name)
-    with Peak() as peak:
-        start = time.perf_counter()
+    with Measured() as measured:
         estimator.fit(X, y)
-        seconds = time.perf_counter() - start
-    error = float(np.sqrt(np.mean((estimator.predict(X_test) - f_test) ** 2)))
-    return _report(seconds, peak, error, estimator)
+    return measured.report(estimator, *test)
 
 
 def fit_file(path: str) -> Report:
     """Fit a Parquet file."""
     estimator = model("default")
-    with Peak() as peak:
-        start = time.perf_counter()
+    with Measured() as measured:
         estimator.fit(path, "y")
-        seconds = time.perf_counter() - start
-    X, f = make_rows(N_TEST, SEED + 1)
-    return _report(seconds, peak, float(np.sqrt(np.mean((estimator.predict(X) - f) ** 2))), estimator)
-
-
-def _report(seconds: float, peak: Peak, error: float, estimator: Any) -> Report:
-    megabytes = (peak.most - peak.before) / MEGABYTE
-    return {
-        "seconds": round(seconds, 1),
-        "megabytes": round(megabytes),
-        "rmse": round(error, 4),
-        "atoms": int(getattr(estimator, "n_atoms_", 500)),
-    }
+    return measured.report(estimator, *make_rows(N_TEST, SEED + 1))
 
 
 def made_rows(n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -106,25 +118,20 @@ def _standardised(name: str) -> tuple[np.ndarray, np.ndarray]:
     return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12), (y - y.mean()) / y.std()
 
 
-def compare_samples(name: str) -> Report:
-    """400 atoms at rows of a sample, and at any of the rows."""
+def fit_sample(name: str, words: str, split: int, shortlist: int) -> Report:
+    """Atoms at rows of a sample, or at any rows; one split of a set, at most nine tenths of it for training."""
     from kernelpursuit import KernelPursuitRegressor
 
     X, y = _standardised(name)
-    order = np.random.default_rng(SEED).permutation(len(y))
-    n_train = min(40_000, 9 * len(y) // 10)
-    train, test = order[:n_train], order[n_train:]
-    found: Report = {"rows": n_train}
-    for words, sample_rows in (("sample", 10_000), ("all", None)):
-        estimator = KernelPursuitRegressor(
-            gamma=1.0 / X.shape[1], max_atoms=400, alpha=1e-3, sample_rows=sample_rows, random_state=0
-        )
-        start = time.perf_counter()
+    order = np.random.default_rng(SEED + split).permutation(len(y))
+    train, test = np.split(order, [min(40_000, 9 * len(y) // 10)])
+    estimator = KernelPursuitRegressor(
+        gamma=1.0 / X.shape[1], max_atoms=SAMPLE_ATOMS, alpha=1e-3, stop="max", random_state=split
+    )
+    estimator.set_params(sample_rows=SAMPLE_ROWS[words], shortlist=shortlist or None, memory_budget=BUDGET)
+    with Measured() as measured:
         estimator.fit(X[train], y[train])
-        error = float(np.sqrt(np.mean((estimator.predict(X[test]) - y[test]) ** 2)))
-        found[words] = {"seconds": round(time.perf_counter() - start, 1), "rmse": round(error, 4)}
-    found["ratio"] = round(found["sample"]["rmse"] / found["all"]["rmse"], 3)
-    return found
+    return {"rows": len(train), **measured.report(estimator, X[test], y[test])}
 
 
 def live() -> Report:
@@ -171,6 +178,20 @@ def in_a_process(*arguments: object) -> Report:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def in_turns(title: str, sides: dict[str, tuple[object, ...]], n_rounds: int) -> None:
+    """Measure two sides so many times, each with the number of the round for its last argument; print their ratios."""
+    rounds = []
+    for number in range(n_rounds):
+        found = {side: in_a_process(*arguments, number) for side, arguments in sides.items()}
+        for side, one in found.items():
+            say(f"{title}, {side}, round {number}", one)
+        rounds.append(list(found.values()))
+    well = [(ours, theirs) for ours, theirs in rounds if "failed" not in ours and "failed" not in theirs]
+    keys = ("seconds", "cpu", "megabytes", "rmse") if well else ()
+    ratios = {key: [round(ours[key] / max(theirs[key], 1e-9), 3) for ours, theirs in well] for key in keys}
+    say(f"{title}, {' / '.join(sides)}", {key: {"median": np.median(one), "of": one} for key, one in ratios.items()})
+
+
 def say(name: str, found: Report) -> None:
     """Print what was found."""
     print(f"{name:<44}", json.dumps(found), flush=True)
@@ -180,20 +201,23 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--parts", nargs="+", default=["million", "growth", "casp", "sample", "live"])
     parser.add_argument("--largest", type=int, default=10_000_000)
+    parser.add_argument("--rounds", type=int, default=3, help="of casp and sample")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, help="of sample")
+    parser.add_argument("--shortlist", type=int, default=0, help="of sample; 0 for the exact loop")
     parser.add_argument("--one", nargs="+", help="run one part in this process")
     given = parser.parse_args()
     if given.one:
         what, *rest = given.one
         run = {"arrays": lambda: fit_arrays(rest[0], rest[1], int(rest[2])), "file": lambda: fit_file(rest[0])}
-        run |= {"sample": lambda: compare_samples(rest[0]), "live": live}
+        run |= {"sample": lambda: fit_sample(rest[1], rest[2], int(rest[3]), int(rest[0])), "live": live}
         print(json.dumps(run[what]()))
         return
     if "million" in given.parts:
         for name in ("default", "width", "nystroem"):
             say(f"1,000,000 rows in memory, {name}", in_a_process("arrays", name, "made", 1_000_000))
     if "casp" in given.parts:
-        for name in ("default", "nystroem"):
-            say(f"casp 25 times, {name}", in_a_process("arrays", name, "casp", 0))
+        sides = {name: ("arrays", name, "casp") for name in ("default", "nystroem")}
+        in_turns("casp 25 times", sides, given.rounds)
     if "growth" in given.parts:
         curve = []
         for n_rows in (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000):
@@ -208,8 +232,9 @@ def main() -> None:
             sizes, seconds, megabytes = (np.log([one[i] for one in curve]) for i in range(3))
             say("exponents", {"time": np.polyfit(sizes, seconds, 1)[0], "memory": np.polyfit(sizes, megabytes, 1)[0]})
     if "sample" in given.parts:
-        for name in SETS:
-            say(f"400 atoms of {name}", in_a_process("sample", name))
+        for name in given.sets:
+            sides = {words: ("sample", given.shortlist, name, words) for words in SAMPLE_ROWS}
+            in_turns(f"{SAMPLE_ATOMS} atoms of {name}", sides, given.rounds)
     if "live" in given.parts:
         say("partial_fit, 10,000 rows at a time", in_a_process("live"))
 

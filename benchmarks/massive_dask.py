@@ -112,22 +112,29 @@ def measure(kind: str, n_rows: int) -> dict[str, float]:
 
 
 def compare(n_rows: int, n_rounds: int) -> None:
-    found: dict[str, dict[str, float]] = {}
-    for _ in range(n_rounds):
+    """Fit in turns, and print medians over the rounds: of each side, and of the ratios of one round."""
+    found: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
+    for number in range(n_rounds):
         for kind in KINDS:
             command = [sys.executable, __file__, "--rows", str(n_rows), "--only", kind]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-            one = json.loads(done.stdout.splitlines()[-1])
-            best = found.setdefault(kind, one)
-            found[kind] = {key: min(best[key], one[key]) for key in one}
-    for kind, figures in found.items():
-        print(
-            f"{kind:<6} {figures['seconds']:7.1f} s  {figures['cpu']:7.1f} s of processors  "
-            f"error {figures['error']:.5f}  {figures['atoms']:.0f} atoms  "
-            f"{figures['worker']:.0f} MB more on a worker"
-        )
-    ratio, busy = (found["dask"][key] / found["local"][key] for key in ("seconds", "cpu"))
-    print(f"Dask against local: {ratio:.2f} times the time, {busy:.2f} times that of processors")
+            found[kind].append(json.loads(done.stdout.splitlines()[-1]))
+            print(f"round {number}  {words_of(kind, found[kind][-1])}", flush=True)
+    for kind, rounds in found.items():
+        print(words_of(kind, {key: float(np.median([one[key] for one in rounds])) for key in rounds[0]}))
+    for key, words in (("seconds", "the time"), ("cpu", "that of processors")):
+        ratios = [there[key] / here[key] for here, there in zip(found["local"], found["dask"])]
+        each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        print(f"Dask against local: {np.median(ratios):.2f} times {words} ({each})")
+
+
+def words_of(kind: str, figures: dict[str, float]) -> str:
+    """Return a line of figures."""
+    return (
+        f"{kind:<6} {figures['seconds']:7.1f} s  {figures['cpu']:7.1f} s of processors  "
+        f"error {figures['error']:.5f}  {figures['atoms']:.0f} atoms  "
+        f"{figures['worker']:.0f} MB more on a worker"
+    )
 
 
 @dataclass
@@ -212,7 +219,7 @@ def show_passes() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--bytes", action="store_true", help="count the bytes that travel in a pass")
     parser.add_argument("--passes", action="store_true", help="time passes of several sizes")
     parser.add_argument("--only", choices=KINDS, help="measure one of them in this process")

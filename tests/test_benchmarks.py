@@ -1,8 +1,8 @@
 """Benchmarks run on a tiny case and fill their pages, and that of the five papers has the figures of its results."""
 
+import dataclasses
 import importlib
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -166,7 +166,7 @@ PEERS = ("kernelpursuit", "svm", "omp", "gpr")
 def small_sets(peers, tmp_path, monkeypatch):
     """A run of a few peers on small sets, one too large for a peer; twice, and the second has nothing to do."""
     run, methods = peers("run"), peers("methods")
-    monkeypatch.setitem(methods.METHODS, "gpr", replace(methods.METHODS["gpr"], most_rows=300))
+    monkeypatch.setitem(methods.METHODS, "gpr", dataclasses.replace(methods.METHODS["gpr"], most_rows=300))
     journal = tmp_path / "peers.jsonl"
     given = ["--sets", "diabetes,iris,wine", "--methods", ",".join(PEERS), "--splits", "1", "--journal", str(journal)]
     keys = list(run.Plan(["diabetes", "iris", "wine"], PEERS, n_splits=1).jobs())
@@ -278,3 +278,57 @@ def test_history_measures_and_draws(monkeypatch, tmp_path):
     assert [one["commit"] for one in lines] == ["a", "b"]
     history.draw(lines, picture)
     assert picture.stat().st_size > 0
+
+
+@pytest.fixture
+def growth(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("growth")
+
+
+def test_functions_for_more_atoms_are_drawn_by_the_seed(growth, monkeypatch):
+    monkeypatch.setattr(growth, "N_TEST", 50)
+    for name, case in growth.CASES.items():
+        short = dataclasses.replace(case, n_rows=100)
+        first, again, other = (growth.drawn(short, seed) for seed in (0, 0, 1))
+        assert first[0].shape == (100, case.n_features), name
+        assert all(np.array_equal(one, two) for one, two in zip(first, again)), name
+        assert not np.array_equal(first[3], other[3]), name
+        assert np.isfinite(first[1]).all(), name
+        assert len(np.unique(first[3])) > 1, name
+
+
+def test_more_atoms_that_are_not_tried_change_nothing(growth, monkeypatch):
+    monkeypatch.setattr(growth, "N_TEST", 100)
+    monkeypatch.setitem(growth.CASES, "a network", growth.Case(growth.network, n_rows=100, n_features=2, noise=0.1))
+    found = growth.measure("a network", 0)
+    assert found["512"]["error"] == found["auto"]["error"]
+    assert found["standard_errors"] == 0
+    assert "| a network | 100 x 2 | 0, 0 of 1 |" in growth.as_table([{"case": "a network", **found}])
+
+
+def test_ratios_of_two_sides_are_of_rounds_in_which_neither_failed(monkeypatch, capsys):
+    massive = importlib.import_module("benchmarks.massive")
+    seconds = {("a", 0): 1.0, ("b", 0): 2.0, ("a", 1): 3.0, ("b", 1): 2.0, ("a", 2): 1.0}
+
+    def in_a_process(side, number):
+        if (side, number) not in seconds:
+            return {"failed": "no memory"}
+        return {"seconds": seconds[side, number], "cpu": 1.0, "megabytes": 0, "rmse": 0.5}
+
+    monkeypatch.setattr(massive, "in_a_process", in_a_process)
+    massive.in_turns("made", {"a": ("a",), "b": ("b",)}, n_rounds=3)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("made, a / b")
+    assert '"seconds": {"median": 1.0, "of": [0.5, 1.5]}' in last
+
+
+def test_atoms_of_a_sample_and_of_all_rows_are_as_many(monkeypatch):
+    massive = importlib.import_module("benchmarks.massive")
+    rows = np.random.default_rng(0).normal(size=(700, 2))
+    monkeypatch.setattr(massive, "_standardised", lambda name: (rows, np.sin(rows[:, 0])))
+    monkeypatch.setattr(massive, "SAMPLE_ROWS", {"sample": 500, "all": None})
+    monkeypatch.setattr(massive, "SAMPLE_ATOMS", 5)
+    found = {words: massive.fit_sample("made", words, split=0, shortlist=16) for words in massive.SAMPLE_ROWS}
+    assert {one["rows"] for one in found.values()} == {630}
+    assert found["sample"]["atoms"] == found["all"]["atoms"] == 5

@@ -47,15 +47,17 @@ def onnx_outputs(content, rows, dtype="float64"):
 
 
 def run_c(model, rows, folder, **options):
-    """Predictions, or class numbers and probabilities."""
+    """Predictions, or class numbers and probabilities; with `interval`, lower ends of all targets and upper ones."""
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc here")
     model.export(folder / "m.h", **options)
     kind = "float" if options.get("dtype") == "float32" else "double"
     is_classifier = hasattr(model, "classes_")
-    m = len(model.classes_) + 1 if is_classifier else model.path_.n_targets
+    n = model.path_.n_targets if not is_classifier else None
+    m = len(model.classes_) + 1 if is_classifier else n * (2 if options.get("interval") else 1)
     call = "y[0] = m_predict(x);" if not is_classifier and model._y_ndim == 1 else "m_predict(x, y);"
     call = f"y[0] = ({kind})m_predict(x, y + 1);" if is_classifier else call
+    call = f"m_predict_interval(x, y, y + {n});" if options.get("interval") else call
     program = REGRESSOR.format(header="m.h", type=kind, n=rows.shape[1], m=m, call=call)
     (folder / "m.c").write_text(program)
     subprocess.run(["gcc", *STRICT, "-o", folder / "m", folder / "m.c", "-lm"], check=True)
@@ -65,14 +67,15 @@ def run_c(model, rows, folder, **options):
     return (values[:, 0].astype(int), values[:, 1:]) if is_classifier else values
 
 
-def run_javascript(model, rows, folder):
-    """Predictions, or labels and probabilities."""
+def run_javascript(model, rows, folder, **options):
+    """Predictions, or labels and probabilities; with `interval`, lower ends of all targets and upper ones."""
     if shutil.which("node") is None:
         pytest.skip("there is no node here")
     path = folder / "m.mjs"
-    model.export(path)
+    model.export(path, **options)
     is_classifier = hasattr(model, "classes_")
     what = "rows.map((row) => [m.predict(row), m.predictProba(row)])" if is_classifier else "rows.map(m.predict)"
+    what = "rows.map((row) => m.predictInterval(row).flat())" if options.get("interval") else what
     program = f"import * as m from {json.dumps(path.as_uri())}; const rows = {json.dumps(rows.tolist())};"
     program += f"console.log(JSON.stringify({what}));"
     done = subprocess.run(["node", "--input-type=module"], input=program, capture_output=True, text=True, check=True)
@@ -90,9 +93,9 @@ def run_python(model, rows, folder, **options):
     return module
 
 
-def run_sql(model, rows, folder, dialect):
+def run_sql(model, rows, folder, dialect, **options):
     """The answer as a frame, in the order of the rows."""
-    model.export(folder / "m.sql", key="number", dialect=dialect)
+    model.export(folder / "m.sql", key="number", dialect=dialect, **options)
     names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(rows.shape[1])])
     frame = pd.DataFrame(rows, columns=names).assign(number=np.arange(len(rows)))
     statement = (folder / "m.sql").read_text()
@@ -121,6 +124,22 @@ def numbers_by(target, model, rows, folder):
     else:
         found = {"c": run_c, "javascript": run_javascript}[target](model, rows, folder)
     return np.reshape(found, (len(rows), -1))
+
+
+def intervals_by(target, model, rows, folder, coverage):
+    """Lower and upper ends of intervals in any language, shape (2, n_rows, n_targets)."""
+    if target == "onnx":
+        found = run_onnx(model, rows, folder, interval=coverage)
+        ends = [found["lower"], found["upper"]]
+    elif target == "python":
+        ends = run_python(model, rows, folder, interval=coverage)["predict_interval"](rows)
+    elif target in ("duckdb", "sqlite"):
+        frame = run_sql(model, rows, folder, target, interval=coverage)
+        ends = [frame[[one for one in frame if one.startswith(word)]].to_numpy() for word in ("lower", "upper")]
+    else:
+        found = {"c": run_c, "javascript": run_javascript}[target](model, rows, folder, interval=coverage)
+        ends = np.split(found, 2, axis=1)
+    return np.reshape(ends, (2, len(rows), -1))
 
 
 def classes_by(target, model, rows, folder):

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from export.languages import classes_by, numbers_by, onnx_outputs, run_c, run_onnx, run_python
+from export.languages import classes_by, intervals_by, numbers_by, onnx_outputs, run_c, run_onnx
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_friedman1
 from sklearn.model_selection import train_test_split
@@ -118,6 +118,32 @@ def test_several_targets_and_real_rows(target, tmp_path):
     close(numbers_by(target, model, few, tmp_path), model.predict(few), model, few)
 
 
+WITH_INTERVALS = {
+    "learned": {"random_state": 0},
+    "plain": {"gamma": 0.5, "max_atoms": 8},
+    "free": {"random_state": 0, "max_atoms": 20, "trend": "linear", "outside": "free"},
+}
+
+
+@cache
+def fitted_with_intervals(name, several):
+    noisy = Y + np.random.default_rng(0).normal(size=len(Y)) * (0.1 + 3 * X[:, 0])
+    return KernelPursuitRegressor(**WITH_INTERVALS[name]).fit(X, np.column_stack([noisy, -Y]) if several else noisy)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("name", WITH_INTERVALS)
+def test_intervals(name, several, target, tmp_path):
+    model = fitted_with_intervals(name, several)
+    wanted = np.reshape(model.predict_interval(NEW, 0.8), (2, len(NEW), -1))
+    np.testing.assert_allclose(intervals_by(target, model, NEW, tmp_path, 0.8), wanted, rtol=1e-8)
+    if name == "learned":
+        smaller = model.at(3)
+        wanted = np.reshape(smaller.predict_interval(NEW, 0.5), (2, len(NEW), -1))
+        np.testing.assert_allclose(intervals_by(target, smaller, NEW, tmp_path, 0.5), wanted, rtol=1e-8)
+
+
 CLASSIFIERS = {
     "default": KernelPursuitClassifier(random_state=0),
     "softmax": KernelPursuitClassifier(loss="softmax", gamma=0.5, max_atoms=8),
@@ -165,19 +191,6 @@ def test_onnx_on_real_data(tmp_path):
     np.testing.assert_allclose(found["probability"], model.predict_proba(few), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("settings", [{"random_state": 0}, {"gamma": 0.5, "max_atoms": 8}], ids=["learned", "plain"])
-@pytest.mark.parametrize("several", [False, True])
-def test_intervals(settings, several, tmp_path):
-    noisy = Y + np.random.default_rng(0).normal(size=len(Y)) * (0.1 + 3 * X[:, 0])
-    model = KernelPursuitRegressor(**settings).fit(X, np.column_stack([noisy, -Y]) if several else noisy)
-    wanted = model.predict_interval(NEW, 0.8)
-    found = run_onnx(model, NEW, tmp_path, interval=0.8)
-    for one, other in zip((found["lower"], found["upper"]), wanted):
-        np.testing.assert_allclose(one, other, rtol=1e-8)
-    for one, other in zip(run_python(model, NEW, tmp_path, interval=0.8)["predict_interval"](NEW), wanted):
-        np.testing.assert_allclose(one, other, rtol=1e-8)
-
-
 def test_many_columns_are_taken_one_by_one(tmp_path, monkeypatch):
     model = KernelPursuitRegressor(kernel=RBF() + Laplacian(), gamma=0.3, max_atoms=6).fit(X, Y)
     monkeypatch.setattr("kernelpursuit.export.onnx_model.AT_ONCE", 3)
@@ -221,6 +234,8 @@ def test_c_in_float_and_with_quantised_centres(tmp_path):
     small = model.export(tmp_path / "small.h", dtype="float32", quantise=True)
     assert small.n_bytes < 0.85 * plain.n_bytes
     assert "int16 centres change predictions by up to" in repr(small)
+    ends = run_c(model, rows, tmp_path, dtype="float32", quantise=True, interval=0.9)
+    np.testing.assert_allclose(ends.T, model.predict_interval(rows, 0.9), atol=1e-3 * np.ptp(wanted))
     assert "malloc" not in (tmp_path / "small.h").read_text()
 
 
@@ -272,13 +287,15 @@ def test_bad_requests(tmp_path):
     model = KernelPursuitRegressor(gamma=0.5, max_atoms=3).fit(X, Y)
     K = KernelPursuitRegressor(kernel="precomputed", max_atoms=3).fit(X @ X.T, Y)
     classifier = KernelPursuitClassifier(gamma=0.5, max_atoms=3).fit(IRIS, SPECIES)
+    exact = KernelPursuitRegressor(kernel="rbf", gamma=9.0, penalty=None, stop="max", max_atoms=10).fit(X[:10], Y[:10])
     for call, match in [
         (lambda: K.export(tmp_path / "m.onnx"), "nothing to export; multiply them with coef_"),
         (lambda: model.export(tmp_path / "m.exe"), r"ends in none of .onnx, .*; say what it is"),
         (lambda: model.export(tmp_path / "m.x", to="onx"), "did you mean 'onnx'"),
         (lambda: model.export(tmp_path / "m.onnx", dtype="float16"), "dtype='float16'"),
-        (lambda: model.export(tmp_path / "m.h", interval=0.9), "interval=0.9 is for exports to onnx and python"),
+        (lambda: model.export(tmp_path / "m.mjs", dtype="float32"), "dtype='float32' is for exports to onnx and c"),
         (lambda: model.export(tmp_path / "m.onnx", quantise=True), "quantise=True is for exports to c"),
+        (lambda: exact.export(tmp_path / "m.sql", interval=0.9), "interval=0.9 has no bound for this model"),
         (lambda: model.export(tmp_path / "m.onnx", interval=2), "interval"),
         (lambda: model.export(tmp_path / "m.sql", dialect="mysql"), "dialect='mysql' is not known"),
         (lambda: model.export(tmp_path / "m.sql", table=3), "give names of a table"),

@@ -36,7 +36,12 @@ def export(
     ] = None,
     interval: Annotated[
         float | None,
-        typer.Option("--interval", metavar="SHARE", show_default=False, help="Of ONNX and Python: intervals as well."),
+        typer.Option(
+            "--interval",
+            metavar="SHARE",
+            show_default=False,
+            help="The share of targets that intervals should hold, to have intervals as well.",
+        ),
     ] = None,
     quantise: Annotated[bool, typer.Option("--quantise", help="Of C: centres as 16-bit integers.")] = False,
     table: Annotated[

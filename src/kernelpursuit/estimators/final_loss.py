@@ -10,7 +10,7 @@ import numpy as np
 from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import Dictionary, KernelAtoms
 from kernelpursuit.estimators.resolve import Resolved, learning_rows
-from kernelpursuit.estimators.spec import FitSpec
+from kernelpursuit.estimators.spec import MOST_LEARNED, FitSpec
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning import (
     Columns,
@@ -171,8 +171,12 @@ class _Trials:
 
     @property
     def n_products(self) -> float:
-        """Products in one look at a loss: rows that are fitted, atoms and targets."""
-        return float(self.rows.y.shape[1] * sum(len(trial.fitted) * trial.atoms.n_atoms for trial in self.trials))
+        """Products in one look at a loss: rows that are fitted, atoms and targets.
+
+        Atoms beyond those that every fit may have do not count: where these were worth their time, the loss is too.
+        """
+        n_atoms = [min(trial.atoms.n_atoms, MOST_LEARNED) for trial in self.trials]
+        return float(self.rows.y.shape[1] * sum(len(trial.fitted) * n for trial, n in zip(self.trials, n_atoms)))
 
     def splits(self, width_factor: float, penalty: Penalty, has_constant: bool = True) -> list[Split]:
         """The columns of every trial, with atoms of other widths, and without a constant where a loss has none."""

@@ -1,4 +1,4 @@
-"""What takes a fitted model out of the notebook: files, other languages, pages.
+"""What takes a fitted model out of the notebook: files, other languages, pages, and why it predicts what it does.
 
 What a method calls is imported when it is called: the rooms that write are above this one.
 """
@@ -14,11 +14,12 @@ from kernelpursuit._types import Matrix
 
 if TYPE_CHECKING:
     from kernelpursuit.estimators.base import BaseKernelPursuit
+    from kernelpursuit.explain import Explanation
     from kernelpursuit.export import Exported
 
 
 class Portable:
-    """Methods of a fitted estimator that write it somewhere."""
+    """Methods of a fitted estimator that write it somewhere, or say what its predictions are made of."""
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a file, which `kernelpursuit.load` reads again.
@@ -62,7 +63,7 @@ class Portable:
         dtype : {"float64", "float32"}, default="float64"
             Of ONNX, the type of rows and predictions; of C, that of all arithmetic.
         interval : float, optional
-            Of ONNX and Python: the fraction of targets that intervals should hold, to have these as well.
+            The fraction of targets that intervals should hold, to have the intervals of `predict_interval` as well.
         quantise : bool, default=False
             Of C: centres as 16-bit integers. What that costs is said of the file.
         table, key, dialect : str
@@ -80,6 +81,50 @@ class Portable:
         options: dict[str, object] = {"dtype": dtype, "interval": interval, "quantise": quantise}
         options.update(table=table, key=key, dialect=dialect)
         return export(cast("BaseKernelPursuit", self), path, to, options)
+
+    def explain(
+        self,
+        X: Matrix,
+        *,
+        target: Any = None,
+        background: Matrix = None,
+        features: bool = True,
+        n_orders: int = 64,
+    ) -> Explanation:
+        """Say what predictions are made of: contributions of atoms, of training rows and of features.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n_samples, n_features)
+            Rows to explain.
+        target : optional
+            The place of one of several targets, by default the first; of a classifier, the class whose score is
+            explained, by default the last. Of two classes, the first has the score of the second with the other sign.
+        background : array, CSR matrix or frame of shape (n_background, n_features), optional
+            Rows that features are compared with; by default the centres, at most 100 of them.
+        features : bool, default=True
+            Whether to compute Shapley values of the features. Atoms and centres alone cost no more than a prediction.
+        n_orders : int, default=64
+            Orders of features that are sampled where Shapley values are not exact.
+
+        Returns
+        -------
+        Explanation
+            `scores`, which are `base + atoms + outside` and `expected + features + outside`, row by row; `frame()` and
+            `plot()` show them.
+
+        Notes
+        -----
+        Shapley values are interventional: a feature that is absent has its value in a background row. They are exact
+        for kernels that are products over features (Gaussian, Laplacian, periodic, and sums and products of these) and
+        for linear ones, at a cost of O(n_atoms * n_background * d²) a row; for others up to 12 features, at
+        O(n_atoms * n_background * 2^d). For more features they are estimated, with `standard_error` (docs/explain.md).
+        """
+        from kernelpursuit.explain import explain
+
+        check_is_fitted(self)
+        model = cast("BaseKernelPursuit", self)
+        return explain(model, X, target=target, background=background, features=features, n_orders=n_orders)
 
     def report(self, path: PathLike, X: Matrix = None, y: Any = None, *, title: str | None = None) -> None:
         """Write a page about the fitted model: one HTML file, which loads nothing from anywhere.

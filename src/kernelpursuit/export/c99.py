@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from kernelpursuit.export.description import EXCESS, LEFT, WAY, Affine, Block, Description, Line
+from kernelpursuit.export.description import EXCESS, LEFT, WAY, Affine, Block, Box, Description, Interval, Line
 from kernelpursuit.export.expressions import evaluate
+from kernelpursuit.export.half_widths import half_width_layers, sums_over_landmarks
 from kernelpursuit.export.quantised import Quantised
 
 # Numbers in a line of an array.
@@ -48,6 +49,8 @@ def write_c(description: Description, prefix: str, dtype: str, quantised: Quanti
     w = CWriter(dtype, prefix)
     parts = [_introduction(description, w), _data(description, w, quantised), _scores(description, w, quantised)]
     parts.append(_classifier(description, w) if description.classes is not None else _regressor(description, w))
+    if description.interval is not None:
+        parts.append(_intervals(description, description.interval, w))
     return "\n".join([*parts, f"#endif /* {prefix.upper()}_H */\n"])
 
 
@@ -65,6 +68,8 @@ def _introduction(description: Description, w: CWriter) -> str:
         usage = f"{w.type} {w.prefix}_predict(const {w.type} *x)"
     elif description.classes is None:
         usage = f"void {w.prefix}_predict(const {w.type} *x, {w.type} *y)"
+    if description.interval is not None:
+        usage += f"\n   void {w.prefix}_predict_interval(const {w.type} *x, {w.type} *lower, {w.type} *upper)"
     return (
         f"/* A model of kernelpursuit: {description.n_atoms} atoms, {description.n_features} features.\n\n"
         f"   {usage}\n\n   Features: {features}\n*/\n"
@@ -84,9 +89,10 @@ def _data(description: Description, w: CWriter, quantised: Quantised | None) -> 
             levels, step, offset = quantised.blocks[number]
             out.append(w.array(f"centers_{number}", levels, "int16_t"))
             out += [w.array(f"step_{number}", step), w.array(f"offset_{number}", offset)]
-        out.append(w.array(f"coef_{number}", block.coef))
-        if block.factors is not None:
-            out.append(w.array(f"factors_{number}", block.factors))
+        out += _weights(block, str(number), w)
+    landmarks = None if description.interval is None else sums_over_landmarks(description.interval)
+    if landmarks is not None:
+        out += [w.array("centers_landmarks", landmarks.centers), *_weights(landmarks, "landmarks", w)]
     if description.box is not None and len(description.box.features):
         box = description.box
         out.append(w.array("box", np.column_stack([box.low, box.high])))
@@ -95,6 +101,11 @@ def _data(description: Description, w: CWriter, quantised: Quantised | None) -> 
         words = ", ".join(c_string(str(label)) for label in description.classes.tolist())
         out.append(f"static const char *const {w.prefix}_labels[{len(description.classes)}] = {{{words}}};\n")
     return "".join(out)
+
+
+def _weights(block: Block, words: str, w: CWriter) -> list[str]:
+    factors = [] if block.factors is None else [w.array(f"factors_{words}", block.factors)]
+    return [w.array(f"coef_{words}", block.coef), *factors]
 
 
 def c_string(word: str) -> str:
@@ -108,10 +119,11 @@ def _scores(description: Description, w: CWriter, quantised: Quantised | None) -
     lines = [f"static inline void {w.prefix}_scores(const {w.type} *x, {w.type} *f) {{"]
     lines += [f"  {one}" for one in _line(description.line, w, "f")]
     for number, block in enumerate(description.blocks):
-        lines += [f"  {one}" for one in _block(block, number, w, is_quantised=quantised is not None)]
+        lines += [f"  {one}" for one in _block(block, str(number), w, is_quantised=quantised is not None)]
     lines += [f"  {one}" for one in _outside(description, w)]
     uses_row = description.blocks or description.box is not None or len(description.line.features)
-    return "\n".join([*lines, *([] if uses_row else ["  (void)x;"]), "}\n"])
+    scores = "\n".join([*lines, *([] if uses_row else ["  (void)x;"]), "}\n"])
+    return scores if description.box is None else f"{_left(description.box, w)}\n{scores}"
 
 
 def _line(line: Line, w: CWriter, out: str) -> list[str]:
@@ -126,17 +138,18 @@ def _line(line: Line, w: CWriter, out: str) -> list[str]:
     return lines
 
 
-def _block(block: Block, number: int, w: CWriter, *, is_quantised: bool) -> list[str]:
+def _block(block: Block, words: str, w: CWriter, *, is_quantised: bool = False) -> list[str]:
+    """Add the sums over the atoms of a kernel to f."""
     n_atoms, n_columns = block.centers.shape
     t, p = w.type, w.prefix
-    lines = [f"{{ /* kernel {number}: {n_atoms} atoms */", "  int i, j, k;", f"  {t} z[{max(n_columns, 1)}];"]
+    lines = [f"{{ /* kernel {words}: {n_atoms} atoms */", "  int i, j, k;", f"  {t} z[{max(n_columns, 1)}];"]
     lines += [f"  {one}" for one in _embedding(block, w)]
     lines.append(f"  for (i = 0; i < {n_atoms}; ++i) {{")
     names = ", ".join(f"a{i}" for i in range(len(block.sums)))
     lines.append(f"    {t} s, v, {names};")
-    center = f"{p}_centers_{number}[i][j]"
+    center = f"{p}_centers_{words}[i][j]"
     if is_quantised:
-        center = f"({p}_offset_{number}[j] + {p}_step_{number}[j] * ({t}){center})"
+        center = f"({p}_offset_{words}[j] + {p}_step_{words}[j] * ({t}){center})"
     for i, one in enumerate(block.sums):
         add = {
             "squares": f"{t} d = z[j] - {center}; s += d * d;",
@@ -145,11 +158,11 @@ def _block(block: Block, number: int, w: CWriter, *, is_quantised: bool) -> list
         }[one.kind]
         lines += [f"    s = {w.number(0)};", f"    for (j = {one.start}; j < {one.stop}; ++j) {{ {add} }}"]
         if block.factors is not None:
-            lines.append(f"    s *= {p}_factors_{number}[i];")
+            lines.append(f"    s *= {p}_factors_{words}[i];")
         lines.append(f"    a{i} = {evaluate(one.expr, {'s': 's'}, w.operations)};")
     known = {f"a{i}": f"a{i}" for i in range(len(block.sums))}
     lines.append(f"    v = {evaluate(block.value, known, w.operations)};")
-    lines.append(f"    for (k = 0; k < {block.coef.shape[1]}; ++k) f[k] += {p}_coef_{number}[i][k] * v;")
+    lines.append(f"    for (k = 0; k < {block.coef.shape[1]}; ++k) f[k] += {p}_coef_{words}[i][k] * v;")
     return [*lines, "  }", "}"]
 
 
@@ -173,12 +186,24 @@ def _embedding(block: Block, w: CWriter) -> list[str]:
 
 def _outside(description: Description, w: CWriter) -> list[str]:
     """Scores as they are used: clipped, and faded towards the base."""
-    t, p, box = w.type, w.prefix, description.box
+    box = description.box
     scores = [description.score(k) for k in range(description.n_scores)]
     if box is None:
         changed = [one for one in enumerate(scores) if one[1].op != "name"]
         return [f"f[{k}] = {evaluate(one, {'f': f'f[{k}]'}, w.operations)};" for k, one in changed]
-    lines = ["{ /* outside the data, back to the base */", f"  {t} b[{len(scores)}], e = {w.number(0)}, t, g;"]
+    lines = ["{ /* outside the data, back to the base */"]
+    lines.append(f"  {w.type} b[{len(scores)}], g = {w.prefix}_left(x);")
+    lines += [f"  {line}" for line in _line(box.base, w, "b")]
+    for k, one in enumerate(scores):
+        known = {"f": f"f[{k}]", "b": f"b[{k}]", "g": "g"}
+        lines.append(f"  f[{k}] = {evaluate(one, known, w.operations)};")
+    return [*lines, "}"]
+
+
+def _left(box: Box, w: CWriter) -> str:
+    """A function that says what is left of the model at a row."""
+    t, p = w.type, w.prefix
+    lines = [f"static inline {t} {p}_left(const {t} *x) {{", f"  {t} e = {w.number(0)}, t;"]
     if len(box.features):
         names = {"x": "v", "low": "low", "high": "high"}
         lines += [
@@ -189,12 +214,9 @@ def _outside(description: Description, w: CWriter) -> list[str]:
             "    e += d * d;",
             "  }",
         ]
-    lines += [f"  t = {evaluate(WAY, {'e': 'e'}, w.operations)};", f"  g = {evaluate(LEFT, {'t': 't'}, w.operations)};"]
-    lines += [f"  {line}" for line in _line(box.base, w, "b")]
-    for k, one in enumerate(scores):
-        known = {"f": f"f[{k}]", "b": f"b[{k}]", "g": "g"}
-        lines.append(f"  f[{k}] = {evaluate(one, known, w.operations)};")
-    return [*lines, "}"]
+    lines.append(f"  t = {evaluate(WAY, {'e': 'e'}, w.operations)};")
+    lines.append(f"  return {evaluate(LEFT, {'t': 't'}, w.operations)};")
+    return "\n".join([*lines, *([] if len(box.features) else ["  (void)x;"]), "}\n"])
 
 
 def _regressor(description: Description, w: CWriter) -> str:
@@ -205,6 +227,32 @@ def _regressor(description: Description, w: CWriter) -> str:
         return f"static inline {t} {p}_predict(const {t} *x) {{\n{scores}  return {means[0]};\n}}\n"
     lines = "".join(f"  y[{k}] = {mean};\n" for k, mean in enumerate(means))
     return f"static inline void {p}_predict(const {t} *x, {t} *y) {{\n{scores}{lines}}}\n"
+
+
+def _intervals(description: Description, interval: Interval, w: CWriter) -> str:
+    """The function that gives both ends of intervals."""
+    t, p, n = w.type, w.prefix, description.n_scores
+    landmarks, layers = sums_over_landmarks(interval), half_width_layers(interval)
+    lines = [f"static inline void {p}_predict_interval(const {t} *x, {t} *lower, {t} *upper) {{"]
+    lines += [f"  {t} y[{n}];", f"  y[0] = {p}_predict(x);" if description.is_flat else f"  {p}_predict(x, y);"]
+    known = {f"x{j}": f"x[{j}]" for j in range(description.n_features)}
+    known |= {f"{one}{k}": f"{one}[{k}]" for one in "yb" for k in range(n)}
+    if landmarks is not None:
+        n_parts = len(interval.solve)
+        lines += ["  {", f"  {t} b[{n}], f[{n_parts + n}], e = {w.number(0)};"]
+        known |= {"e": "e", **{f"m{k}": f"f[{n_parts + k}]" for k in range(n)}}
+        left = w.number(1) if description.box is None else f"{p}_left(x)"
+        lines += [f"  {t} g = {left};", "  int m;"]
+        lines.append(f"  for (m = 0; m < {n_parts + n}; ++m) f[m] = {w.number(0)};")
+        lines += [f"  {one}" for one in [*_block(landmarks, "landmarks", w), *_line(interval.base, w, "b")]]
+        lines.append(f"  for (m = 0; m < {n_parts}; ++m) e += f[m] * f[m];")
+        known["g"] = "g"
+    for layer in layers:
+        for word, expr in layer.items():
+            lines.append(f"  {t} {word} = {evaluate(expr, known, w.operations)};")
+        known |= {word: word for word in layer}
+    lines += [f"  lower[{k}] = y[{k}] - h{k};\n  upper[{k}] = y[{k}] + h{k};" for k in range(n)]
+    return "\n".join([*lines, *([] if landmarks is None else ["  }"]), "}\n"])
 
 
 def _classifier(description: Description, w: CWriter) -> str:
@@ -237,8 +285,8 @@ def _operations(number: Callable[[float], str], suffix: str) -> Mapping[str, Cal
     def call(word: str) -> Callable[..., str]:
         return lambda *args: f"{word}{suffix}({', '.join(args)})"
 
-    functions = {"exp": "exp", "log1p": "log1p", "sqrt": "sqrt", "tanh": "tanh", "sin": "sin", "abs": "fabs"}
-    functions |= {"power": "pow", "fmod": "fmod", "min": "fmin", "max": "fmax"}
+    functions = {one: one for one in ("exp", "log", "log1p", "sqrt", "tanh", "sin", "fmod")}
+    functions |= {"abs": "fabs", "power": "pow", "min": "fmin", "max": "fmax"}
     signs = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
     return {
         "number": number,

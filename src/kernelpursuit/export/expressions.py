@@ -75,12 +75,13 @@ def _operation(op: str) -> Callable[..., Expr]:
     return make
 
 
-exp, log1p, sqrt, tanh, sin, absolute = map(_operation, ("exp", "log1p", "sqrt", "tanh", "sin", "abs"))
+exp, log, log1p, sqrt, tanh, sin, absolute = map(_operation, ("exp", "log", "log1p", "sqrt", "tanh", "sin", "abs"))
 least, largest, power, remainder = map(_operation, ("min", "max", "power", "fmod"))
 
 NUMPY: dict[str, Callable[..., Any]] = {
     **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative},
-    **{"exp": np.exp, "log1p": np.log1p, "sqrt": np.sqrt, "tanh": np.tanh, "sin": np.sin, "abs": np.abs},
+    **{"exp": np.exp, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt},
+    **{"tanh": np.tanh, "sin": np.sin, "abs": np.abs},
     **{"min": np.minimum, "max": np.maximum, "power": np.power, "fmod": np.fmod},
 }
 OPERATIONS = tuple(NUMPY)

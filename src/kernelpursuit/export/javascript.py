@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from kernelpursuit.export.description import EXCESS, LEFT, WAY, Affine, Block, Description, Line
+from kernelpursuit.export.description import EXCESS, LEFT, WAY, Affine, Block, Box, Description, Interval, Line
 from kernelpursuit.export.expressions import evaluate
+from kernelpursuit.export.half_widths import half_width_layers, sums_over_landmarks
 
 
 def _call(word: str) -> Callable[..., str]:
@@ -26,6 +27,7 @@ OPERATIONS: Mapping[str, Callable[..., str]] = {
         op: _call(word)
         for op, word in {
             "exp": "exp",
+            "log": "log",
             "log1p": "log1p",
             "sqrt": "sqrt",
             "tanh": "tanh",
@@ -46,18 +48,24 @@ def write_javascript(description: Description) -> str:
         f"export const features = {json.dumps(list(description.names))};",
     ]
     for number, block in enumerate(description.blocks):
-        lines.append(f"const centers{number} = {_numbers(block.centers)};")
-        lines.append(f"const coef{number} = {_numbers(block.coef)};")
-        if block.factors is not None:
-            lines.append(f"const factors{number} = {_numbers(block.factors)};")
+        lines += _data(block, str(number))
+    if description.box is not None:
+        lines += ["", *_left(description.box)]
     lines += ["", "export function scores(x) {"]
     lines.append(f"  const f = [{', '.join(_line(description.line))}];")
     for number, block in enumerate(description.blocks):
-        lines += [f"  {one}" for one in _block(block, number)]
+        lines += [f"  {one}" for one in _block(block, str(number))]
     lines += [f"  {one}" for one in _outside(description)]
     lines += ["  return f;", "}", ""]
     lines += _classifier(description) if description.classes is not None else _regressor(description)
+    if description.interval is not None:
+        lines += ["", *_intervals(description, description.interval)]
     return "\n".join([*lines, ""])
+
+
+def _data(block: Block, words: str) -> list[str]:
+    lines = [f"const centers{words} = {_numbers(block.centers)};", f"const coef{words} = {_numbers(block.coef)};"]
+    return lines if block.factors is None else [*lines, f"const factors{words} = {_numbers(block.factors)};"]
 
 
 def _numbers(values: np.ndarray) -> str:
@@ -76,10 +84,11 @@ def _line(line: Line) -> list[str]:
     return out
 
 
-def _block(block: Block, number: int) -> list[str]:
+def _block(block: Block, words: str) -> list[str]:
+    """Add the sums over the atoms of a kernel to f."""
     n_atoms, n_columns = block.centers.shape
     lines = ["{", f"  const z = new Float64Array({n_columns});", *(f"  {one}" for one in _embedding(block))]
-    lines += [f"  for (let i = 0; i < {n_atoms}; ++i) {{", f"    const c = centers{number}[i], w = coef{number}[i];"]
+    lines += [f"  for (let i = 0; i < {n_atoms}; ++i) {{", f"    const c = centers{words}[i], w = coef{words}[i];"]
     lines.append("    let s;")
     for i, one in enumerate(block.sums):
         add = {
@@ -89,7 +98,7 @@ def _block(block: Block, number: int) -> list[str]:
         }[one.kind]
         lines += ["    s = 0;", f"    for (let j = {one.start}; j < {one.stop}; ++j) {{ {add} }}"]
         if block.factors is not None:
-            lines.append(f"    s *= factors{number}[i];")
+            lines.append(f"    s *= factors{words}[i];")
         lines.append(f"    const a{i} = {evaluate(one.expr, {'s': 's'}, OPERATIONS)};")
     known = {f"a{i}": f"a{i}" for i in range(len(block.sums))}
     lines.append(f"    const v = {evaluate(block.value, known, OPERATIONS)};")
@@ -120,17 +129,21 @@ def _outside(description: Description) -> list[str]:
     if box is None:
         changed = [one for one in enumerate(scores) if one[1].op != "name"]
         return [f"f[{k}] = {evaluate(one, {'f': f'f[{k}]'}, OPERATIONS)};" for k, one in changed]
-    ranges = [[int(j), float(low), float(high)] for j, low, high in zip(box.features, box.low, box.high)]
-    names = {"x": "x[j]", "low": "low", "high": "high"}
-    lines = ["let e = 0;", f"for (const [j, low, high] of {json.dumps(ranges)}) {{"]
-    lines += [f"  const d = {evaluate(EXCESS, names, OPERATIONS)};", "  e += d * d;", "}"]
-    lines.append(f"const t = {evaluate(WAY, {'e': 'e'}, OPERATIONS)};")
-    lines.append(f"const g = {evaluate(LEFT, {'t': 't'}, OPERATIONS)};")
-    lines.append(f"const b = [{', '.join(_line(box.base))}];")
+    lines = [f"const g = left(x), b = [{', '.join(_line(box.base))}];"]
     for k, one in enumerate(scores):
         known = {"f": f"f[{k}]", "b": f"b[{k}]", "g": "g"}
         lines.append(f"f[{k}] = {evaluate(one, known, OPERATIONS)};")
     return lines
+
+
+def _left(box: Box) -> list[str]:
+    """A function that says what is left of the model at a row."""
+    ranges = [[int(j), float(low), float(high)] for j, low, high in zip(box.features, box.low, box.high)]
+    names = {"x": "x[j]", "low": "low", "high": "high"}
+    lines = ["function left(x) {", "  let e = 0;", f"  for (const [j, low, high] of {json.dumps(ranges)}) {{"]
+    lines += [f"    const d = {evaluate(EXCESS, names, OPERATIONS)};", "    e += d * d;", "  }"]
+    lines.append(f"  const t = {evaluate(WAY, {'e': 'e'}, OPERATIONS)};")
+    return [*lines, f"  return {evaluate(LEFT, {'t': 't'}, OPERATIONS)};", "}"]
 
 
 def _regressor(description: Description) -> list[str]:
@@ -138,6 +151,31 @@ def _regressor(description: Description) -> list[str]:
     means = [evaluate(description.prediction(k), {"f": f"f[{k}]"}, OPERATIONS) for k in range(n)]
     result = means[0] if description.is_flat else f"[{', '.join(means)}]"
     return ["export function predict(x) {", "  const f = scores(x);", f"  return {result};", "}"]
+
+
+def _intervals(description: Description, interval: Interval) -> list[str]:
+    """The function that gives both ends of intervals."""
+    n, landmarks = description.n_scores, sums_over_landmarks(interval)
+    lines = [] if landmarks is None else _data(landmarks, "Landmarks")
+    y = "[predict(x)]" if description.is_flat else "predict(x)"
+    lines += ["export function predictInterval(x) {", f"  const y = {y};"]
+    known = {f"x{j}": f"x[{j}]" for j in range(description.n_features)}
+    known |= {f"{one}{k}": f"{one}[{k}]" for one in "yb" for k in range(n)}
+    if landmarks is not None:
+        n_parts = len(interval.solve)
+        lines.append(f"  const g = {'1' if description.box is None else 'left(x)'};")
+        lines.append(f"  const b = [{', '.join(_line(interval.base))}];")
+        lines.append(f"  const f = new Float64Array({n_parts + n});")
+        lines += [f"  {one}" for one in _block(landmarks, "Landmarks")]
+        lines.append(f"  const e = f.subarray(0, {n_parts}).reduce((sum, one) => sum + one * one, 0);")
+        known |= {"e": "e", "g": "g", **{f"m{k}": f"f[{n_parts + k}]" for k in range(n)}}
+    for layer in half_width_layers(interval):
+        for word, expr in layer.items():
+            lines.append(f"  const {word} = {evaluate(expr, known, OPERATIONS)};")
+        known |= {word: word for word in layer}
+    ends = [[f"y[{k}] {sign} h{k}" for k in range(n)] for sign in "-+"]
+    lower, upper = (one[0] if description.is_flat else f"[{', '.join(one)}]" for one in ends)
+    return [*lines, f"  return [{lower}, {upper}];", "}"]
 
 
 def _classifier(description: Description) -> list[str]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from kernelpursuit.export.expressions import Expr, evaluate
 
-SAME = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "exp": "Exp", "sqrt": "Sqrt"}
-SAME |= {"tanh": "Tanh", "sin": "Sin", "abs": "Abs", "min": "Min", "max": "Max", "power": "Pow"}
+SAME = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "exp": "Exp", "log": "Log"}
+SAME |= {"sqrt": "Sqrt", "tanh": "Tanh", "sin": "Sin", "abs": "Abs", "min": "Min", "max": "Max", "power": "Pow"}
 
 
 @dataclass(frozen=True)

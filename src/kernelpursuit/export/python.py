@@ -37,8 +37,8 @@ def _call(word: str) -> Callable[..., str]:
 
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "power": "**"}
-NAMES = {"exp": "exp", "log1p": "log1p", "sqrt": "sqrt", "tanh": "tanh", "sin": "sin", "abs": "abs", "fmod": "fmod"}
-NAMES |= {"min": "minimum", "max": "maximum"}
+NAMES = {"exp": "exp", "log": "log", "log1p": "log1p", "sqrt": "sqrt", "tanh": "tanh", "sin": "sin"}
+NAMES |= {"abs": "abs", "fmod": "fmod", "min": "minimum", "max": "maximum"}
 OPERATIONS: Mapping[str, Callable[..., str]] = {
     "number": repr,
     "neg": lambda a: f"(-{a})",

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from kernelpursuit.export.description import EXCESS, LEFT, WAY, Affine, Block, Description, Line
+from kernelpursuit.export.description import EXCESS, LEFT, WAY, Affine, Block, Description, Interval, Line
 from kernelpursuit.export.expressions import evaluate
+from kernelpursuit.export.half_widths import half_width_layers, sums_over_landmarks
 
 Operations = Mapping[str, Callable[..., str]]
 
@@ -26,7 +27,7 @@ def _call(word: str) -> Callable[..., str]:
 def operations(dialect: str) -> Operations:
     """Operations of a dialect, "duckdb" or "sqlite"."""
     least, largest, remainder = ("min", "max", "mod") if dialect == "sqlite" else ("least", "greatest", "fmod")
-    names = {"exp": "exp", "sqrt": "sqrt", "tanh": "tanh", "sin": "sin", "abs": "abs", "power": "pow"}
+    names = {"exp": "exp", "log": "ln", "sqrt": "sqrt", "tanh": "tanh", "sin": "sin", "abs": "abs", "power": "pow"}
     names |= {"min": least, "max": largest, "fmod": remainder}
     return {
         "number": _number,
@@ -44,11 +45,14 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 def write_sql(description: Description, table: str, dialect: str, key: str | None) -> str:
     """The statement: features, and `key` before them if there is one, with predictions, of every row of a table."""
     ops, n_scores, box = operations(dialect), description.n_scores, description.box
+    interval = description.interval
+    landmarks = None if interval is None else sums_over_landmarks(interval)
+    blocks = [*description.blocks, *([] if landmarks is None else [landmarks])]
     features = "".join(f", CAST({quoted(one)} AS DOUBLE) AS x{i}" for i, one in enumerate(description.names))
     kept = "" if key is None else f", {quoted(key)} AS kp_key"
     steps = [_step("kp_rows", f"SELECT row_number() OVER () AS kp_row{kept}{features} FROM {quoted(table)}")]
     columns = [f"{one} AS l{k}" for k, one in enumerate(_line(description.line))]
-    for number, block in enumerate(description.blocks):
+    for number, block in enumerate(blocks):
         columns += [f"{one} AS z{number}_{i}" for i, one in enumerate(_embedding(block, ops))]
     if box is not None:
         squares = [_excess(*one, ops) for one in zip(box.features, box.low, box.high)]
@@ -56,8 +60,10 @@ def write_sql(description: Description, table: str, dialect: str, key: str | Non
             f"{' + '.join(squares) or '0e0'} AS e",
             *(f"{one} AS b{k}" for k, one in enumerate(_line(box.base))),
         ]
+    elif interval is not None:
+        columns += [f"{one} AS b{k}" for k, one in enumerate(_line(interval.base))]
     steps.append(_step("kp_columns", f"SELECT *, {', '.join(columns)} FROM kp_rows"))
-    for number, block in enumerate(description.blocks):
+    for number, block in enumerate(blocks):
         steps += [_values(block, number), _sums(block, number, ops)]
     sums = [
         " + ".join([f"l{k}", *(f"kp_sums_{i}.s{k}" for i in range(len(description.blocks)))]) for k in range(n_scores)
@@ -73,6 +79,9 @@ def write_sql(description: Description, table: str, dialect: str, key: str | Non
     last, outputs = (
         _classifier(description, ops, steps) if description.classes is not None else _regressor(description, ops)
     )
+    if interval is not None:
+        last, ends = _intervals(description, interval, ops, steps)
+        outputs += ends
     shown = [f"x{i} AS {quoted(one)}" for i, one in enumerate(description.names)]
     shown = shown if key is None else [f"kp_key AS {quoted(key)}", *shown]
     body = ",\n".join(steps)
@@ -164,6 +173,35 @@ def _regressor(description: Description, ops: Operations) -> tuple[str, list[str
     means = [evaluate(description.prediction(k), {"f": f"h{k}"}, ops) for k in range(n)]
     names = ["prediction"] if description.is_flat else [f"prediction_{k}" for k in range(n)]
     return "kp_held", [f"{mean} AS {name}" for mean, name in zip(means, names)]
+
+
+def _intervals(
+    description: Description, interval: Interval, ops: Operations, steps: list[str]
+) -> tuple[str, list[str]]:
+    """Add the steps that lead to both ends of intervals."""
+    n, n_parts, sums = description.n_scores, len(interval.solve), f"kp_sums_{len(description.blocks)}"
+    known = {f"x{j}": f"x{j}" for j in range(description.n_features)}
+    known |= {f"y{k}": f"kp_y{k}" for k in range(n)} | {f"b{k}": f"b{k}" for k in range(n)}
+    known["g"] = "1e0" if description.box is None else f"({evaluate(LEFT, {'t': 't'}, ops)})"
+    columns = [f"{evaluate(description.prediction(k), {'f': f'h{k}'}, ops)} AS kp_y{k}" for k in range(n)]
+    source = "kp_held"
+    if interval.landmarks is not None:
+        explained = " + ".join(f"{sums}.s{i} * {sums}.s{i}" for i in range(n_parts))
+        columns += [f"{explained} AS kp_e", *(f"{sums}.s{n_parts + k} AS kp_m{k}" for k in range(n))]
+        known |= {"e": "kp_e", **{f"m{k}": f"kp_m{k}" for k in range(n)}}
+        source += f" JOIN {sums} USING (kp_row)"
+    steps.append(_step("kp_layer_0", f"SELECT kp_held.*, {', '.join(columns)} FROM {source}"))
+    layers = half_width_layers(interval)
+    for number, layer in enumerate(layers):
+        listed = ", ".join(f"{evaluate(one, known, ops)} AS kp_{word}" for word, one in layer.items())
+        steps.append(_step(f"kp_layer_{number + 1}", f"SELECT *, {listed} FROM kp_layer_{number}"))
+        known |= {word: f"kp_{word}" for word in layer}
+    ends = [""] if description.is_flat else [f"_{k}" for k in range(n)]
+    return f"kp_layer_{len(layers)}", [
+        f"kp_y{k} {sign} kp_h{k} AS {word}{end}"
+        for word, sign in (("lower", "-"), ("upper", "+"))
+        for k, end in enumerate(ends)
+    ]
 
 
 def _classifier(description: Description, ops: Operations, steps: list[str]) -> tuple[str, list[str]]:

@@ -14,7 +14,7 @@ from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.checks import check_coverage
 from kernelpursuit.export.c99 import c_name, write_c
 from kernelpursuit.export.describe import describe
-from kernelpursuit.export.description import Description
+from kernelpursuit.export.description import Description, Interval
 from kernelpursuit.export.javascript import write_javascript
 from kernelpursuit.export.onnx_model import OPSET, write_onnx
 from kernelpursuit.export.python import write_python
@@ -36,10 +36,10 @@ DIALECTS = ("duckdb", "sqlite")
 # What else a target may be told.
 OPTIONS = {
     "onnx": ("dtype", "interval"),
-    "c": ("dtype", "quantise"),
-    "javascript": (),
+    "c": ("dtype", "quantise", "interval"),
+    "javascript": ("interval",),
     "python": ("interval",),
-    "sql": ("table", "key", "dialect"),
+    "sql": ("table", "key", "dialect", "interval"),
 }
 DEFAULTS = {"dtype": "float64", "interval": None, "quantise": False, "table": "rows", "key": None, "dialect": "duckdb"}
 # Microseconds of one call with one row, and nanoseconds of a multiply-add and of an exponential in it: near what
@@ -97,6 +97,8 @@ def export(estimator: BaseKernelPursuit, path: PathLike, to: str | None, options
         raise ValueError("interval is for regressors; a classifier exports its probabilities.")
     is_flat = getattr(estimator, "_y_ndim", 1) == 1
     description = describe(estimator.model_, names_of(estimator), is_flat=is_flat, coverage=coverage)
+    if target in ("c", "javascript", "sql"):
+        _check_bounded(description.interval, coverage)
     quantised = None
     if check_flag("quantise", options["quantise"]):
         quantised = Quantised.of(description, _tried_rows(estimator))
@@ -109,6 +111,15 @@ def names_of(estimator: BaseKernelPursuit) -> Sequence[str]:
     """Names of the features; x0, x1, ... where there are none."""
     names = getattr(estimator, "feature_names_in_", None)
     return [f"x{i}" for i in range(estimator.n_features_in_)] if names is None else [str(one) for one in names]
+
+
+def _check_bounded(interval: Interval | None, coverage: float | None) -> None:
+    """Refuse intervals without bound where the language has no word for infinity that all its readers know."""
+    if interval is not None and not np.isfinite(interval.quantile).all():
+        raise ValueError(
+            f"interval={coverage} has no bound for this model, which interpolates training rows; leave it out, or "
+            "export a smaller model, as by model.at(10)."
+        )
 
 
 def _target(path: Path, to: str | None) -> str:

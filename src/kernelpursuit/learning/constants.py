@@ -8,7 +8,7 @@ the others were chosen by hand, and single values of them were not compared in t
 [choices]    errors on data sets with this choice and with others: `make bench-choices`, docs/defaults.md
 [refine]     errors and times with refined atoms and without: `make bench-choices`, docs/defaults.md
 [systems]    errors of the systems of the papers with learned scales: `make bench-systems`, docs/five-papers-today.md
-[growth]     errors, atoms and times with more atoms and without: docs/defaults.md#more-than-512-atoms
+[growth]     errors, atoms and times with more atoms and without: `make bench-growth`, docs/defaults.md
 [classes]    errors and log losses of classifiers, beside tuned rivals: `make bench-classify`
 [time]       fitted to the times of fits of 442 to 20,000 rows by one thread: tests/learning/test_time_estimate.py
 [hand]       no benchmark shows it

@@ -202,13 +202,17 @@ class FittedModel:
 
     def scores(self, X: Matrix, n_threads: int | None = None) -> np.ndarray:
         """Values of the kept model, shape (n_rows, n_targets)."""
+        return self.within_limits(self.sums(X, n_threads), *self.surroundings(X, n_threads))
+
+    def sums(self, X: Matrix, n_threads: int | None = None) -> np.ndarray:
+        """Weighted sums over atoms, which `within_limits` makes scores of, shape (n_rows, n_targets)."""
         coef, fixed = np.ascontiguousarray(self.coef.T), self.fixed_coef.T
         out = np.empty((X.shape[0], coef.shape[1]))
         for rows, part in self._chunks(X, self.kept):
             out[rows] = self.kept.matvec(self.kept.rows(part), coef, n_threads) if self.n_atoms else 0.0
             if self.always is not None:
                 out[rows] += self.always.matvec(self.always.rows(part), fixed, n_threads)
-        return self.within_limits(out + self.intercept, *self.surroundings(X, n_threads))
+        return out + self.intercept
 
     def staged_scores(self, X: Matrix, n_threads: int | None = None) -> Iterator[np.ndarray]:
         """Values of the models after 0, 1, ... steps, along the whole path, shape (n_rows, n_targets) each."""

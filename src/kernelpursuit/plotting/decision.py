@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
+from kernelpursuit.plotting.frames import as_frame, columns_of
 from kernelpursuit.plotting.parts import (
     CLASS_COLOURS,
     best_of,
@@ -18,11 +19,13 @@ from kernelpursuit.plotting.parts import (
     figure_and_axes,
     frame_like,
     in_input_space,
+    legend_above,
     mixed_with_white,
 )
 from kernelpursuit.rows import dense
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from sklearn.base import BaseEstimator
@@ -167,10 +170,16 @@ class DecisionDisplay:
         # Centres given by the user may lie outside the data; the picture is of the data.
         ax.set(xlim=self.axes[0][[0, -1]], ylim=self.axes[1][[0, -1]])
         if legend:
-            # The legend lies above the axes, where no data can be.
-            place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "ncols": 4}
-            ax.legend(frameon=False, fontsize="small", handletextpad=0.2, columnspacing=1.2, **place)
+            legend_above(ax)
         return self
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points of the grid and what the classifier says there: of two classes, of the second."""
+        points = np.stack(np.meshgrid(*self.axes), axis=-1).reshape(-1, 2)
+        values = self.values.reshape(len(points), -1)
+        labels = self.classes[1:] if values.shape[1] == 1 else self.classes
+        shown = [f"{self.response} of class {label}" for label in labels]
+        return as_frame({**columns_of(points, self.names), **columns_of(values, shown)})
 
     def _shade_two(self, ax: Axes, colorbar: bool) -> None:
         from matplotlib.colors import LinearSegmentedColormap
@@ -185,7 +194,10 @@ class DecisionDisplay:
         filled = ax.contourf(*self.axes, self.values, levels=levels, cmap=shades, extend=extend)
         _border(ax, self.axes, self.values - middle)
         if colorbar:
-            bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, ticks=MaxNLocator(5))
+            # Only ticks within: at the pointed ends, labels would lie on each other.
+            ticks = MaxNLocator(5).tick_values(levels[0], levels[-1])
+            within = ticks[(ticks >= levels[0]) & (ticks <= levels[-1])]
+            bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, ticks=within)
             bar.set_label(f"{self.response} of class {self.classes[1]}")
 
     def _shade_several(self, ax: Axes) -> None:

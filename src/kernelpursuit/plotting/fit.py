@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.model import FittedModel
+from kernelpursuit.plotting.frames import as_frame, columns_of
 from kernelpursuit.plotting.parts import (
     BLUE,
     ORANGE,
@@ -19,11 +20,15 @@ from kernelpursuit.plotting.parts import (
     frame_like,
     in_input_space,
     kernel_model,
+    legend_above,
+    no_classes,
+    one_target,
     tidy,
 )
 from kernelpursuit.rows import dense
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from sklearn.base import BaseEstimator
@@ -102,15 +107,13 @@ class FitDisplay:
         >>> display = FitDisplay.from_estimator(model, X, y)
         """
         estimator = best_of(estimator)
-        if hasattr(kernel_model(estimator), "classes_"):
-            raise ValueError("FitDisplay draws numbers, not classes; use DecisionDisplay for a classifier.")
+        no_classes(estimator, "FitDisplay", "DecisionDisplay")
 
         def predict(rows: np.ndarray, **options: Any) -> Any:
             return estimator.predict(frame_like(X, rows), **options)
 
         def pick(values: ArrayLike) -> np.ndarray:
-            values = np.asarray(values, dtype=np.float64)
-            return values if values.ndim == 1 else values[:, target]
+            return one_target(values, target)
 
         rows = dense(X, np.float64)
         n_features = rows.shape[1]
@@ -149,6 +152,11 @@ class FitDisplay:
         draw(self.ax_)
         return self
 
+    def frame(self) -> pd.DataFrame:
+        """Return rows, targets and predictions."""
+        columns = columns_of(self.X, self.names)
+        return as_frame({**columns, "target": self.y, "prediction": self.prediction})
+
     def _curve(self, ax: Axes) -> None:
         assert self.values is not None
         x, std = self.axes[0], self.std
@@ -163,15 +171,7 @@ class FitDisplay:
         ax.set(xlabel=self.names[0], ylabel="target")
         ax.margins(x=0.02)
         tidy(ax)
-        # The legend lies above the axes, where no data can be.
-        ax.legend(
-            frameon=False,
-            fontsize="small",
-            ncols=4,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            borderaxespad=0.2,
-        )
+        legend_above(ax)
 
     def _surface(self, ax: Axes) -> None:
         filled = ax.contourf(*self.axes, self.values, levels=16, cmap="cividis")

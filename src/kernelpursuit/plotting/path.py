@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from kernelpursuit.model import OneVsRestModel
+from kernelpursuit.plotting.frames import as_frame
 from kernelpursuit.plotting.parts import (
     BLUE,
     GREEN,
@@ -23,6 +24,7 @@ from kernelpursuit.pursuit import PursuitPath
 from kernelpursuit.stopping import Loo, OneSE, count_atoms, tell_size
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from sklearn.base import BaseEstimator
@@ -158,6 +160,11 @@ class PathDisplay:
         tidy(ax)
         ax.legend(frameon=False, fontsize="small")
         return self
+
+    def frame(self) -> pd.DataFrame:
+        """Return the errors of every size, and which size is kept."""
+        errors = {"loo": self.loo, "loo_low": self.loo_low, "loo_high": self.loo_high, "training": self.training}
+        return as_frame({"k": self.k, **errors, "validation": self.validation, "is_kept": self.k == self.kept})
 
     def _mark(self, ax: Axes, k: int, marker: str, face: str, label: str) -> None:
         """Mark the model with k atoms on the leave-one-out curve, or where that has none, on the other."""

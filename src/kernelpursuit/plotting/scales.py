@@ -6,17 +6,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from kernelpursuit._validate import check_number
-from kernelpursuit.plotting.parts import BLUE, GREY, best_of, feature_names, figure_and_axes, kernel_model, tidy
+from kernelpursuit.plotting.frames import as_frame
+from kernelpursuit.plotting.parts import (
+    BLUE,
+    GREY,
+    best_of,
+    distinct_names,
+    figure_and_axes,
+    kernel_model,
+    names_in_model,
+    tidy,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from sklearn.base import BaseEstimator
-
-    from kernelpursuit.estimators.base import BaseKernelPursuit
 
 
 @dataclass
@@ -70,7 +78,7 @@ class ScalesDisplay:
         scales = getattr(model, "feature_scales_", None)
         if scales is None:
             raise ValueError(f"{type(model).__name__} has learned no scales; fit it with gamma='learn'.")
-        names = _names(estimator, model, len(scales))
+        names = names_in_model(estimator, model, len(scales))
         order = np.argsort(-scales, kind="stable")
         return cls(scales=scales[order], names=[names[j] for j in order], max_features=max_features).plot(ax=ax)
 
@@ -82,7 +90,7 @@ class ScalesDisplay:
         places = np.arange(len(scales))
         bars = ax.barh(places, scales, color=BLUE, height=0.7)
         ax.bar_label(bars, [f"{scale:.2g}" if scale else "idle" for scale in scales], padding=4, fontsize="small")
-        ax.set_yticks(places, self.names[: self.max_features])
+        ax.set_yticks(places, distinct_names(self.names[: self.max_features]))
         for label, scale in zip([*ax.get_yticklabels(), *ax.texts], [*scales, *scales]):
             label.set_color("black" if scale else GREY)
         ax.invert_yaxis()
@@ -96,14 +104,6 @@ class ScalesDisplay:
         tidy(ax)
         return self
 
-
-def _names(estimator: BaseEstimator, model: BaseKernelPursuit, n_features: int) -> list[str]:
-    """Names of the columns that the model saw; those that a pipeline gives them where the model knows none."""
-    if hasattr(model, "feature_names_in_"):
-        return [str(name) for name in model.feature_names_in_]
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        try:
-            return [str(name) for name in estimator[:-1].get_feature_names_out()]
-        except (AttributeError, ValueError):
-            pass  # a step that tells no names
-    return feature_names(None, n_features)
+    def frame(self) -> pd.DataFrame:
+        """Return the names of all features and their scales."""
+        return as_frame({"feature": self.names, "scale": self.scales})

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from kernelpursuit.plotting.parts import CLASS_COLOURS, ORANGE, figure_and_axes, tidy
+from kernelpursuit.plotting.frames import as_frame
+from kernelpursuit.plotting.parts import CLASS_COLOURS, LINE_STYLES, ORANGE, figure_and_axes, tidy
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
@@ -83,7 +85,8 @@ class SearchDisplay:
             mine = mine[np.argsort(self.gamma[mine], kind="stable")]
             label = None if np.isnan(alpha) else f"alpha = {alpha:g}"
             colour = LINE_COLOURS[place % len(LINE_COLOURS)]
-            ax.plot(self.gamma[mine], self.score[mine], color=colour, lw=1.6, marker=".", label=label)
+            look: dict[str, Any] = {"color": colour, "ls": LINE_STYLES[place % len(LINE_STYLES)], "lw": 1.6}
+            ax.plot(self.gamma[mine], self.score[mine], marker=".", label=label, **look)
         x, y, error = self.gamma[self.best], self.score[self.best], self.standard_error[self.best]
         ax.plot(x, y, "o", ms=9, mfc="none", mec=ORANGE, mew=1.8, zorder=5, label=f"best: gamma = {x:.3g}")
         if np.isfinite(error):
@@ -91,9 +94,15 @@ class SearchDisplay:
         ax.set_xscale("log")
         ticks = np.unique(self.gamma)
         if len(ticks) <= MOST_TICKS:
-            ax.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
+            ax.set_xticks(ticks, [f"{tick:.2g}" if tick < 100 else f"{tick:.0f}" for tick in ticks])
             ax.minorticks_off()
         ax.set(xlabel="gamma", ylabel=f"criterion: {self.by}")
         tidy(ax)
         ax.legend(frameon=False, fontsize="small")
         return self
+
+    def frame(self) -> pd.DataFrame:
+        """Return the results of the search, and which of them is the best."""
+        results = {"gamma": self.gamma, "alpha": self.alpha, "score": self.score}
+        is_best = np.arange(len(self.score)) == self.best
+        return as_frame({**results, "standard_error": self.standard_error, "is_best": is_best})

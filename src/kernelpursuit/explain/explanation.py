@@ -1,0 +1,175 @@
+"""What comes of `model.explain(X)`: contributions that add up to the score, as numbers, a frame or a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelpursuit._types import Matrix
+from kernelpursuit._validate import check_number, check_option
+from kernelpursuit.plotting.frames import as_frame
+from kernelpursuit.plotting.parts import BLUE, GREY, ORANGE, distinct_names, figure_and_axes, tidy
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+# How numbers stand beside bars, and places for bars, at least.
+LABELS: dict[str, Any] = {"padding": 4, "fontsize": "small"}
+FEWEST_PLACES = 4
+VIEWS = ("features", "centers", "atoms")
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Scores as a mix of the scores of the centres: `shares @ scores`, and what that leaves for the base.
+
+    numbers  of the distinct centres in the dictionary, as in `center_indices_`: training rows, where it has one kernel
+    rows     the centres
+    scores   what the model makes of each, shape (n_centers,), before anything is faded or clipped
+    shares   how much of that each row has, shape (n_rows, n_centers); they add up to about 1
+    """
+
+    numbers: np.ndarray
+    rows: Matrix
+    scores: np.ndarray
+    shares: np.ndarray
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Contributions to the scores of rows; of a regressor, scores are predictions but for losses with another mean.
+
+        score = base + sum of `atoms` + outside
+        score = expected + sum of `features` + outside
+        score = rest + sum over centres of share times the score of the centre + outside
+
+    Attributes
+    ----------
+    scores : array of shape (n_rows,)
+        What is explained.
+    base : array of shape (n_rows,)
+        The intercept, and functions that are always in the model.
+    atoms : array of shape (n_rows, n_atoms)
+        Weight times value of each kept atom.
+    outside : array of shape (n_rows,)
+        What fading outside the data, clipping and `truncate` have changed; 0 where they have not.
+    atom_numbers : array of shape (n_atoms,)
+        The numbers of the atoms, as in `center_indices_`.
+    names : list of str
+        Names of the features.
+    output : str
+        What the scores are.
+    mix : Mix or None
+        The scores as a mix of those of the centres; None where atoms have no centres.
+    X : array of shape (n_rows, n_features) or None
+        The rows, where features were asked for.
+    features : array of shape (n_rows, n_features) or None
+        Shapley values of the features.
+    expected : float or None
+        The mean score, before `outside`, of the background rows.
+    standard_error : array of shape (n_rows, n_features) or None
+        Of `features` where orders were sampled; None where they are exact.
+    """
+
+    scores: np.ndarray
+    base: np.ndarray
+    atoms: np.ndarray
+    outside: np.ndarray
+    atom_numbers: np.ndarray
+    names: list[str]
+    output: str
+    mix: Mix | None = None
+    X: np.ndarray | None = None
+    features: np.ndarray | None = None
+    expected: float | None = None
+    standard_error: np.ndarray | None = None
+
+    def entries(self, by: str = "features") -> tuple[list[str], np.ndarray]:
+        """Names of all contributions and their values, shape (n_rows, n_entries), that add up to the scores.
+
+        Parameters
+        ----------
+        by : {"features", "centers", "atoms"}
+            What contributes.
+        """
+        check_option("by", by, VIEWS)
+        if by == "features":
+            if self.features is None or self.expected is None:
+                raise ValueError("by='features' needs explain(X, features=True); use by='centers' or by='atoms'.")
+            first, what, names, values = "average", np.full(len(self.scores), self.expected), self.names, self.features
+        elif by == "centers":
+            if self.mix is None:
+                raise ValueError("by='centers' needs atoms with centres, which this model has none of; use by='atoms'.")
+            values = self.mix.shares * self.mix.scores
+            first, what = "rest", self.scores - self.outside - values.sum(axis=1)
+            names = [f"centre {number}" for number in self.mix.numbers]
+        else:
+            first, what, values = "base", self.base, self.atoms
+            names = [f"atom {number}" for number in self.atom_numbers]
+        return [first, *names, "outside the data"], np.column_stack([what, values, self.outside])
+
+    def frame(self, by: str = "features") -> pd.DataFrame:
+        """Return all contributions to all rows, one column for each entry, and the scores.
+
+        Parameters
+        ----------
+        by : {"features", "centers", "atoms"}
+            What contributes.
+        """
+        names, values = self.entries(by)
+        return as_frame({**dict(zip(names, values.T)), "score": self.scores})
+
+    def plot(self, row: int = 0, *, by: str = "features", most: int = 10, ax: Axes | None = None) -> Axes:
+        """Draw the largest contributions to the score of one row as bars, and return the axes.
+
+        Parameters
+        ----------
+        row : int
+            Place of the row.
+        by : {"features", "centers", "atoms"}
+            What contributes.
+        most : int
+            Most bars, beside one for all others together.
+        ax : matplotlib axes, optional
+            Where to draw; by default new axes.
+        """
+        row = check_number("row", row, low=0, integer=True)
+        most = check_number("most", most, low=1, integer=True)
+        if row >= len(self.scores):
+            raise ValueError(f"row={row} is not there; give a place from 0 to {len(self.scores) - 1}.")
+        names, values = self.entries(by)
+        word, names, first, parts = names[0], names[1:], values[row, 0], values[row, 1:]
+        if by == "features" and self.X is not None:
+            shorts = [*distinct_names(self.names), names[-1]]
+            names = [f"{name} = {x:.4g}" for name, x in zip(shorts, self.X[row])] + shorts[-1:]
+        elif by == "centers" and self.mix is not None:
+            each = zip(names, self.mix.shares[row], self.mix.scores)
+            names = [f"{name}: {share:.2f} × {score:.4g}" for name, share, score in each] + names[-1:]
+        order = np.argsort(-np.abs(parts), kind="stable")
+        order = order[parts[order] != 0]
+        shown, others = [(names[j], parts[j]) for j in order[:most]], order[most:]
+        if len(others):
+            shown.append((f"{len(others)} others", parts[others].sum()))
+        _, ax = figure_and_axes(ax)
+        _draw(ax, shown)
+        ax.set_xlabel(f"contribution to the {self.output}")
+        ax.set_title(
+            f"{self.output} {self.scores[row]:.4g} = {first:.4g} ({word}) and the bars", loc="left", fontsize="medium"
+        )
+        return ax
+
+
+def _draw(ax: Axes, shown: list[tuple[str, float]]) -> None:
+    """Bars to the right for what raises the score and to the left for what lowers it, the numbers beside them."""
+    places, sizes = np.arange(len(shown)), np.array([value for _, value in shown])
+    bars = ax.barh(places, sizes, color=np.where(sizes >= 0, BLUE, ORANGE), height=0.7)
+    ax.bar_label(bars, [f"{value:+.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:+.3g}" for value in sizes], **LABELS)
+    ax.axvline(0.0, color=GREY, lw=0.8)
+    ax.set_yticks(places, [name for name, _ in shown])
+    # Bars of few contributions are no wider than those of many.
+    ax.set_ylim(max(len(shown), FEWEST_PLACES) - 0.5, -0.5)
+    ax.margins(x=0.2)
+    tidy(ax)
