@@ -8,7 +8,9 @@ import numpy as np
 from defaults import table
 from sets import CLASSES
 
-from .results import Model, Pair, Results, title_of
+from .methods import TUNED
+from .results import OUR_MODEL, Model, Pair, Results, title_of
+from .run import N_SPLITS
 
 NOISE = 2.0  # standard errors of a difference that count as noise
 TIMES = 1.25  # times that count as noise: the machine had other work
@@ -80,7 +82,20 @@ def summary(results: Results) -> str:
         f"set, our error is higher by more than noise in {worse}, lower in {better}, and within noise in "
         f"{n - worse - better}. By more than {TIMES:g} times, our fit takes longer in {counts['fit_cpu']} of them, our "
         f"prediction in {counts['predict_us']}, and our fit needs more memory in {counts['peak_mb']}; our model is the "
-        f"larger one in {counts['numbers']}."
+        f"larger one in {counts['numbers']}.\n\n{how_far(results)}"
+    )
+
+
+def how_far(results: Results) -> str:
+    """Return how much of a full run there is."""
+    tuned = [model for model in results.peers if model[1] == TUNED]
+    tried = [name for name in results.sets if any(results.tried(model, name) for model in tuned)]
+    splits = max((len(results.tried(model, name)) for model in results.models for name in results.sets), default=0)
+    most = max((results.tried(OUR_MODEL, name)[0]["rows"] for name in tried), default=0)
+    return (
+        f"So far: {splits} of {N_SPLITS} splits; tuned peers on {len(tried)} of {len(results.sets)} sets, of at most "
+        f"{most:,} training rows. On larger sets, only the quick peers at their defaults may have been tried "
+        "([what has been run](#what-has-been-run))."
     )
 
 
