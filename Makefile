@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo docs test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-growth bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist bench-cli
+.PHONY: demo docs dist test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-growth bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist bench-cli
 
 setup: $(VENV)/installed
 
@@ -76,6 +76,10 @@ $(VENV)/docs: $(VENV)/dependencies | $(VENV)/installed
 docs: setup $(VENV)/docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
 	@echo "read build/site/index.html"
+
+# All checks of a release, its source distribution and its wheels for this machine; see docs/releasing.md.
+dist: setup
+	release/check.sh
 
 bench: setup
 	$(BIN)/python benchmarks/run.py

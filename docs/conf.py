@@ -102,6 +102,7 @@ def with_links_of_the_site(app: Any, relative_path: Any, parent: str, content: l
     """Let pages of the repository's root lead to pages of the site, and name other files without a link."""
     content[0] = re.sub(r"\]\(docs/", "](", content[0])
     content[0] = re.sub(r"\]\(CHANGELOG\.md\)", "](changes.md)", content[0])
+    content[0] = re.sub(r"\]\(SECURITY\.md\)", "](security.md)", content[0])
     content[0] = re.sub(r"\[([^\]]+)\]\((?!https?:|#|[\w/-]+\.md)[^)]+\)", r"\1", content[0])
 
 

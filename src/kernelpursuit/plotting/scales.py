@@ -33,7 +33,7 @@ class ScalesDisplay:
 
     A scale is how fast the model bends along a standardised feature: the larger, the shorter the way over which
     predictions change direction. It is no measure of importance: a feature that counts for much, but along a straight
-    line, has a small one. A feature with scale 0 has no say in the model; it is shown in grey.
+    line, has a small one. A feature with scale 0 is irrelevant to the model; it is shown in grey.
 
     Attributes
     ----------
@@ -43,6 +43,14 @@ class ScalesDisplay:
         Names of the features, in the same order.
     max_features : int
         Most features that are drawn; the others are counted in a line above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.plotting import ScalesDisplay
+    >>> display = ScalesDisplay(scales=np.array([2.0, 0.5, 0.0]), names=["dose", "age", "day"]).plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['dose', 'age', 'day']
     """
 
     scales: np.ndarray
