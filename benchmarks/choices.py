@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from defaults import around, put_between, table
-from peers import COSTS, WIDTHS, Split
+from regression_methods import COSTS, WIDTHS, Split
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC

@@ -8,13 +8,11 @@ start, which would take longer than the grid of a small set, and all the process
 
 from __future__ import annotations
 
-import os
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import parallel_backend
@@ -25,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
-from timing import best_times
+from timing import Clock, microseconds_a_row
 
 GRID_ROWS = 5000  # most rows that a grid is searched on
 COSTS = (0.1, 1.0, 10.0, 100.0)
@@ -34,18 +32,6 @@ COMPONENTS = 500
 INDUCING = 512
 STEPS = 100
 COVERAGE = 0.9
-
-
-class Clock:
-    """Wall seconds and processor seconds, of children as well, of a `with` block."""
-
-    def __enter__(self) -> Self:
-        self._wall, self._cpu = time.perf_counter(), sum(os.times()[:4])
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.wall = time.perf_counter() - self._wall
-        self.cpu = sum(os.times()[:4]) - self._cpu
 
 
 @dataclass
@@ -82,13 +68,6 @@ class Split:
     def rmse(self, predicted: np.ndarray) -> float:
         """Root mean squared error on the test rows."""
         return float(np.sqrt(np.mean((predicted - self.y_test) ** 2)))
-
-
-def microseconds_a_row(predict: Callable[[], Any], n_rows: int) -> float:
-    """Best time of a prediction of all test rows, a row: of three where it is slow, else of thirty."""
-    (first,) = best_times(predict, rounds=1, repeats=1)
-    rounds = 1 if first > 0.2 else 10
-    return 1e6 * min(first, *best_times(predict, rounds=rounds, repeats=3)) / n_rows
 
 
 def kernelpursuit(split: Split) -> dict[str, Any]:
