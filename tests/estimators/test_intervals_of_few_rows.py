@@ -48,3 +48,12 @@ def test_intervals_hold_new_targets_where_most_rows_are_atoms(n_rows, least):
         lower, upper = model.predict_interval(X[n_rows:], coverage=0.9)
         held.append(np.mean((y[n_rows:] >= lower) & (y[n_rows:] <= upper)))
     assert least < np.mean(held) < 0.95
+
+
+def test_intervals_of_a_small_model_are_its_own(rng):
+    """With an atom at every row errors would be a tenth."""
+    X = rng.uniform(0, 10, size=(1300, 1))
+    y = np.sin(3 * X[:, 0]) + 0.05 * rng.normal(size=1300)
+    model = KernelPursuitRegressor(random_state=0, max_atoms=5).fit(X[:300], y[:300])
+    lower, upper = model.predict_interval(X[300:], coverage=0.9)
+    assert 0.84 < np.mean((y[300:] >= lower) & (y[300:] <= upper)) < 0.96

@@ -245,6 +245,14 @@ def process_errors(
     return loo_error(noise[:, None] * (P @ y), left[:, None]) if (left > INTERPOLATED).all() else None
 
 
+def larger_errors(errors: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Of each target the errors, shape (n_rows, n_targets), that are larger on average.
+
+    A model of few atoms, as `max_atoms` may want it, is worse than one with an atom at every row.
+    """
+    return np.where(np.abs(others).mean(axis=0) > np.abs(errors).mean(axis=0), others, errors)
+
+
 def calibrate(rows: Calibration, kernel: Kernel, scales: np.ndarray, n_threads: int | None) -> ErrorScale:
     """Make a scale of errors, and the quantiles in units of it.
 
