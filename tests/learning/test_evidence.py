@@ -57,10 +57,11 @@ def test_several_targets_are_averaged(drawn):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_derivatives(drawn, intercept):
+@pytest.mark.parametrize("shares_variance", [False, True])
+def test_derivatives(drawn, intercept, shares_variance):
     X, y = drawn
     rng = np.random.default_rng(0)
-    evidence = Evidence(target(y, weights=rng.uniform(0.1, 3.0, N), intercept=intercept))
+    evidence = Evidence(target(y, weights=rng.uniform(0.1, 3.0, N), intercept=intercept), shares_variance)
     K, alpha, step = gram(X, 0.5), 0.2, 1e-6
     error, by_value, by_log_alpha = evidence.gradient(K.copy(), alpha)
     assert error == pytest.approx(evidence.error(K, alpha), rel=1e-12)

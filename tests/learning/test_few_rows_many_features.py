@@ -110,3 +110,16 @@ def test_noise_is_hardly_ever_taken_for_more():
             warnings.simplefilter("ignore", ConstantModelWarning)
             kept += fitted(rng.normal(size=(50, 3)), rng.normal(size=50)).n_atoms_ > 0
     assert kept <= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_target_without_noise_does_not_decide_for_one_with_noise(seed):
+    """They share a penalty: by the evidence of the first alone, the noise of the other was fitted, and R² was 0."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1200, 4))
+    noisy = np.sin(2 * X[:, 0]) * X[:, 1] + 0.2 * rng.normal(size=1200)
+    Y = np.column_stack([noisy, X[:, 2] ** 2])
+    model = fitted(X[:200], Y[:200])
+    left = np.var(model.predict(X[200:]) - Y[200:], axis=0) / np.var(Y[200:], axis=0)
+    assert left[0] < 0.25
+    assert left[1] < 0.1

@@ -11,6 +11,10 @@ whose derivative by C is `P - (N - m) P y y'P / y'P y` (Rasmussen and Williams, 
 weights sum to the number N of equal ones that say as much: that adds `(N - n) log alpha`, and a row of hardly any
 weight says hardly anything.
 
+Several targets share alpha. Those of numbers share the variance of the process as well, in units of their spreads:
+`y'P y` is then their mean. With a variance each, a target without noise would gain without bound from an alpha that
+fits the noise of the others.
+
 The evidence integrates over all functions of a kernel, and so tells kernels and scales apart by far fewer rows than the
 leave-one-out error does, which looks at one function of each. What is left of row i is `alpha (P y)_i / w_i`, and its
 leverage `1 - alpha P_ii / w_i`: so leave-one-out errors are in closed form, as for any other fit.
@@ -42,11 +46,13 @@ class Evidence:
     Parameters
     ----------
     target : Target
-        What is to be predicted under the squared loss, in any number of targets; their evidences are averaged. Its
-        weights should be those of `Rows.of_unit_noise`.
+        What is to be predicted under the squared loss, in any number of targets. Its weights should be those of
+        `Rows.of_unit_noise`.
+    shares_variance : bool
+        Whether targets share the variance of the process; else the logarithms of theirs are averaged.
     """
 
-    def __init__(self, target: Target):
+    def __init__(self, target: Target, shares_variance: bool = False):
         self.target = target
         weights = usual_weights(target.weights)
         size = effective_size(weights, target.counts)
@@ -56,6 +62,10 @@ class Evidence:
         # Targets that do not vary say nothing. A normal distribution takes one wild value for a sign of much noise.
         varies = np.ptp(target.y, axis=1) > CONSTANT_TOLERANCE * np.abs(target.y).max(axis=1)
         self._y = without_wild_values(target.y[varies] if varies.any() else target.y)
+        self._shares_variance = shares_variance and len(self._y) > 1
+        if self._shares_variance:
+            spread = self._y.std(axis=1, keepdims=True)
+            self._y = self._y / np.where(spread > 0, spread, 1.0)
         #: The number of independent observations.
         self.n_observations = max(size - len(self._fixed), 1.0)
         # Rows beyond those that the weights come to.
@@ -95,7 +105,7 @@ class Evidence:
             return np.inf, np.zeros_like(K), 0.0
         P, log_det = found
         Py = self._y @ P
-        cost = np.einsum("ij,ij->i", Py, self._y)
+        cost = self._joined(np.einsum("ij,ij->i", Py, self._y))
         error = self._error(cost, log_det, alpha)
         if not np.isfinite(error):
             return np.inf, np.zeros_like(K), 0.0
@@ -117,7 +127,12 @@ class Evidence:
         """`-2 log evidence` for an error, but for a constant."""
         return self.n_observations * float(np.log(error))
 
+    def _joined(self, cost: np.ndarray) -> np.ndarray:
+        """The variance of each process, times their number of rows: `y'P y`, or its mean where they share one."""
+        return np.full_like(cost, cost.mean()) if self._shares_variance else cost
+
     def _error(self, cost: np.ndarray, log_det: float, alpha: float) -> float:
+        cost = self._joined(cost)
         if not (cost > 0).all():
             return np.inf
         log_det += self._beyond * np.log(alpha) - self._log_noise

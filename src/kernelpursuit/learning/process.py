@@ -61,7 +61,8 @@ class _SampleEvidence:
     def __init__(self, rows: Rows, task: Task, is_validation: np.ndarray | None = None):
         self.rows, self.task = rows, task
         is_validation = np.ones(len(rows)) if is_validation is None else is_validation
-        self.evidence = Evidence(target_around(np.zeros_like(rows.y), rows, is_validation, task))
+        target = target_around(np.zeros_like(rows.y), rows, is_validation, task)
+        self.evidence = Evidence(target, shares_variance=not task.classes)
 
     def error(self, process: Process) -> float:
         """What the evidence comes to, in the unit of a squared target."""
