@@ -120,7 +120,7 @@ class Explanation:
             What contributes.
         """
         names, values = self.entries(by)
-        return as_frame({**dict(zip(names, values.T)), "score": self.scores})
+        return as_frame([*zip(names, values.T), ("score", self.scores)])
 
     def plot(self, row: int = 0, *, by: str = "features", most: int = 10, ax: Axes | None = None) -> Axes:
         """Draw the largest contributions to the score of one row as bars, and return the axes.

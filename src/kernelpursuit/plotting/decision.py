@@ -179,7 +179,7 @@ class DecisionDisplay:
         values = self.values.reshape(len(points), -1)
         labels = self.classes[1:] if values.shape[1] == 1 else self.classes
         shown = [f"{self.response} of class {label}" for label in labels]
-        return as_frame({**columns_of(points, self.names), **columns_of(values, shown)})
+        return as_frame([*columns_of(points, self.names), *columns_of(values, shown)])
 
     def _shade_two(self, ax: Axes, colorbar: bool) -> None:
         from matplotlib.colors import LinearSegmentedColormap

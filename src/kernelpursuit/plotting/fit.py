@@ -155,7 +155,7 @@ class FitDisplay:
     def frame(self) -> pd.DataFrame:
         """Return rows, targets and predictions."""
         columns = columns_of(self.X, self.names)
-        return as_frame({**columns, "target": self.y, "prediction": self.prediction})
+        return as_frame([*columns, ("target", self.y), ("prediction", self.prediction)])
 
     def _curve(self, ax: Axes) -> None:
         assert self.values is not None
