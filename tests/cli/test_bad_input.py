@@ -241,3 +241,24 @@ def test_a_failed_fit_leaves_an_older_model(run, here):
     before = (here / "m.kp").read_bytes()
     assert run("fit", "late.csv", "-t", "price", "-o", "m.kp", *QUICK).code == 1
     assert (here / "m.kp").read_bytes() == before
+
+
+def test_what_is_predicted_is_no_feature(run, here):
+    """By name or by position, of tables and of arrays: a model of it would be perfect, and worth nothing."""
+    for words, column in [
+        (("homes.csv", "-t", "price", "--features", "area,price"), "'price'"),
+        (("homes.npy", "-t", "-1", "--features", "0,3"), "3"),
+    ]:
+        ran = run("fit", *words, *QUICK)
+        assert ran.code == 1
+        assert f"--features has {column}, which is that of --target; leave it out" in ran.sentence
+
+
+def test_names_with_commas(run, here):
+    """A name that a file has is that column, commas and all."""
+    lines = [f"{i},{i % 7},{i % 3},{i * i}" for i in range(40)]
+    (here / "commas.csv").write_text("\n".join(['"a,b",c,"d,""e",f', *lines]) + "\n")
+    ran = run("fit", "commas.csv", "-t", "a,b", "--drop", 'd,"e', "-o", "m.kp", "--json", *QUICK)
+    assert json.loads(ran.out)["feature_names"] == ["c", "f"]
+    ran = run("predict", "m.kp", "commas.csv", "--keep", "a,b", "--keep", "c,f")
+    assert ran.out.splitlines()[0] == '"a,b","c","f","prediction"'
