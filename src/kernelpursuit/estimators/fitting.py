@@ -19,7 +19,14 @@ from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning import Observations, ValidationScores, observe
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
-from kernelpursuit.model.calibration import Calibration, calibrate, choose_rows, loo_errors, process_errors
+from kernelpursuit.model.calibration import (
+    Calibration,
+    calibrate,
+    choose_rows,
+    larger_errors,
+    loo_errors,
+    process_errors,
+)
 from kernelpursuit.model.constants import MAX_PROCESS_ROWS, TARGET_MARGIN
 from kernelpursuit.model.fitted import Origin
 from kernelpursuit.model.outside import Outside, widened_range
@@ -314,7 +321,7 @@ def _with_data(
         ):
             fixed, K = model.fixed_values(X, n_threads), model.origin.kernel(X, X)
             found = process_errors(y, given, each, fixed, K=K, strength=given.sum() * model.origin.alpha)
-            errors = errors if found is None else found[rows]
+            errors = errors if found is None else larger_errors(errors, found[rows], given[rows])
         calibration = Calibration(
             X=part,
             y=y[rows],
