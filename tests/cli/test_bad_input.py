@@ -262,3 +262,25 @@ def test_names_with_commas(run, here):
     assert json.loads(ran.out)["feature_names"] == ["c", "f"]
     ran = run("predict", "m.kp", "commas.csv", "--keep", "a,b", "--keep", "c,f")
     assert ran.out.splitlines()[0] == '"a,b","c","f","prediction"'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "homes.csv", "-t", "price", "-o", "homes.csv"),
+        ("fit", "homes.csv", "-t", "price", "--test", "towns.csv", "-o", "towns.csv"),
+        ("fit", "table", "-t", "price", "-o", "table/part.csv"),
+        ("export", "price.kp", "--to", "c", "-o", "price.kp"),
+        ("report", "price.kp", "-o", "price.kp"),
+        ("report", "price.kp", "--data", "homes.csv", "-t", "price", "-o", "homes.csv"),
+    ],
+    ids=lambda words: f"{words[0]}-{words[-1]}",
+)
+def test_no_file_that_is_read_is_written(run, here, words):
+    (here / "table").mkdir()
+    (here / "table" / "part.csv").write_bytes((here / "homes.csv").read_bytes())
+    before = (here / words[-1]).read_bytes()
+    ran = run(*words)
+    assert ran.code == 1
+    assert ran.sentence.endswith("is a file that is read, and would be lost; give another name to --out.")
+    assert (here / words[-1]).read_bytes() == before

@@ -37,7 +37,7 @@ def report(
     from kernelpursuit.cli.data import in_memory, open_training
     from kernelpursuit.cli.goals import check_goal, size_of
 
-    check_goal(out)
+    check_goal(out, model, data)
     fitted = load(model)
     X, y = None, None
     if data is not None:
