@@ -334,3 +334,25 @@ def test_features_that_are_called_like_columns_of_a_frame():
     named = pd.DataFrame(X[:60, :2], columns=["score", "average"])
     explained = plain_regressor(max_atoms=5).fit(named, Y[:60]).explain(named[:3]).frame()
     np.testing.assert_allclose(explained.iloc[:, :-1].sum(axis=1), explained.iloc[:, -1])
+
+
+def test_dollars_in_names_are_no_mathematics():
+    names, labels_ = ["cost_$_in_$", "$x^$"], np.where(Y[:60] > Y[:60].mean(), "$^$", "no")
+    rows = pd.DataFrame(X[:60, :2], columns=names)
+    model = plain_regressor(max_atoms=5).fit(rows, Y[:60])
+    classifier = plain_classifier(max_atoms=5).fit(rows, labels_)
+    learned = kernelpursuit.KernelPursuitRegressor(max_atoms=5, random_state=0).fit(rows, rows.iloc[:, 0] ** 2)
+    explained = model.explain(rows[:3])
+    for draw in (
+        lambda: DependenceDisplay.from_estimator(model, names[0], rows).ax_,
+        lambda: CentersDisplay.from_estimator(model, rows).ax_,
+        lambda: FitDisplay.from_estimator(model, rows, Y[:60]).ax_,
+        lambda: ScalesDisplay.from_estimator(learned).ax_,
+        lambda: ComparisonDisplay.from_estimators({"$^$": model}).ax_,
+        lambda: DecisionDisplay.from_estimator(classifier, rows, labels_).ax_,
+        lambda: ReliabilityDisplay.from_estimator(classifier, rows, labels_, label="$^$").ax_,
+        lambda: explained.plot(0),
+        lambda: classifier.explain(rows[:3], target="$^$").plot(0),
+    ):
+        draw().figure.canvas.draw()
+    assert DependenceDisplay.from_estimator(model, 1, rows).frame().columns[0] == "$x^$"

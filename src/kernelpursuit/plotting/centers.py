@@ -19,6 +19,7 @@ from kernelpursuit.plotting.parts import (
     figure_and_axes,
     kernel_model,
     legend_above,
+    literal,
     names_in_model,
     place_of_target,
     shortened,
@@ -141,7 +142,7 @@ class CentersDisplay:
                 ax.scatter(
                     x, y, s=shrink * areas[mine], marker=marker, color=colour, label=f"{label}: {len(mine)}", **look
                 )
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        ax.set(xlabel=literal(self.names[0]), ylabel=literal(self.names[1]))
         if self.names[1] == "weight":
             ax.axhline(0.0, color=GREY, lw=0.8, zorder=1)
         ax.margins(0.06)

@@ -23,6 +23,7 @@ from kernelpursuit.plotting.parts import (
     figure_and_axes,
     kernel_model,
     legend_above,
+    literal,
     plain_ticks,
     tidy,
 )
@@ -124,7 +125,7 @@ class ComparisonDisplay:
         for i, ((name, error), short) in enumerate(zip(self.errors.items(), shorts)):
             colour, style = CLASS_COLOURS[i % len(CLASS_COLOURS)], LINE_STYLES[i % len(LINE_STYLES)]
             k, sizes = self.kept[name], self.sizes[name]
-            label = f"{short}: {sizes[k]} atoms, {error[k]:.3g}"
+            label = f"{literal(short)}: {sizes[k]} atoms, {error[k]:.3g}"
             ax.plot(sizes, error, color=colour, ls=style, lw=1.7)
             mark: dict[str, Any] = {"marker": MARKS[i % len(MARKS)], "ms": 8, "mec": "white", "mew": 1.0, "zorder": 5}
             ax.plot(sizes[k], error[k], color=colour, ls=style, lw=1.7, label=label, **mark)

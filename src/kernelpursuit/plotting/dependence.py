@@ -21,6 +21,7 @@ from kernelpursuit.plotting.parts import (
     figure_and_axes,
     kernel_model,
     legend_above,
+    literal,
     names_in_model,
     place_of_class,
     place_of_target,
@@ -164,7 +165,7 @@ class DependenceDisplay:
         # Where the rows are: short strokes on the axis.
         along = ax.get_xaxis_transform()
         ax.vlines(self.values, 0, 0.025, color="black", lw=0.6, alpha=0.5, transform=along, zorder=5)
-        ax.set(xlabel=shortened(self.feature, 60), ylabel=shortened(self.output, 40))
+        ax.set(xlabel=literal(shortened(self.feature, 60)), ylabel=literal(shortened(self.output, 40)))
         ax.margins(x=0.02)
         tidy(ax)
         legend_above(ax)

@@ -19,6 +19,7 @@ from kernelpursuit.plotting.parts import (
     best_of,
     figure_and_axes,
     legend_above,
+    literal,
     place_of_class,
     shortened,
     tidy,
@@ -148,7 +149,7 @@ class ReliabilityDisplay:
         label = f"expected calibration error {self.error:.3f}"
         low, high = self.low[filled], self.high[filled]
         draw_fractions(ax, self.probability[filled], self.frequency[filled], low=low, high=high, label=label)
-        name = shortened(self.name, 40)
+        name = literal(shortened(self.name, 40))
         ax.set(xlabel=f"probability of {name}", ylabel=f"how often it is {'right' if 'predicted' in name else 'true'}")
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         tidy(ax)
