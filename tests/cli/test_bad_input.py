@@ -284,3 +284,16 @@ def test_no_file_that_is_read_is_written(run, here, words):
     assert ran.code == 1
     assert ran.sentence.endswith("is a file that is read, and would be lost; give another name to --out.")
     assert (here / words[-1]).read_bytes() == before
+
+
+def test_a_terminal_is_told_nothing_by_a_file(run, here):
+    (here / "escape.csv").write_text("a,b\n1,2\n1,2,\x1b[2J\n")
+    ran = run("fit", "escape.csv", "-t", "b")
+    assert ran.code == 1
+    assert ran.sentence.isprintable()
+
+
+def test_the_demo_writes_over_nothing(run, here):
+    ran = run("demo", "--save", "homes.csv")
+    assert ran.code == 1
+    assert "is already there; give a new name to --save." in ran.sentence
