@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo docs test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-growth bench-systems bench-million bench-massive bench-predict-files reproduce reproduce-full reproduce-variants clean setup bench-shortlist bench-cli
+.PHONY: demo docs dist test test-numpy test-floor test-sanitize unchanged-record unchanged-compare lint bench bench-classify bench-defaults bench-choices bench-seeds bench-battery bench-growth bench-systems bench-million bench-massive bench-predict-files bench-peers bench-history reproduce reproduce-full reproduce-variants clean setup bench-shortlist bench-cli
 
 setup: $(VENV)/installed
 
@@ -77,6 +77,10 @@ docs: setup $(VENV)/docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
 	@echo "read build/site/index.html"
 
+# All checks of a release, its source distribution and its wheels for this machine; see docs/releasing.md.
+dist: setup
+	release/check.sh
+
 bench: setup
 	$(BIN)/python benchmarks/run.py
 
@@ -135,6 +139,19 @@ bench-cli: setup
 bench-shortlist: setup
 	PYTHONPATH=. $(BIN)/python benchmarks/shortlist.py
 
+# Ours beside twelve peers on thirty sets: docs/peers.md; takes days for all splits, and goes on where it was stopped.
+# A peer that does not install is a line of the table, and keeps no other from being installed.
+PEERS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=.:benchmarks $(BIN)/python -m peers
+bench-peers: setup
+	$(MAKE) $(VENV)/bench || for peer in matplotlib lightgbm gpytorch fastrvm; do \
+	  $(BIN)/python -m pip install --quiet $$peer || true; done
+	$(PEERS)
+	$(PEERS) --write
+
+# How fast this source is beside fixed references: a line of docs/history.csv, and its plot.
+bench-history: setup $(VENV)/bench
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/history.py
+
 # Every table and figure of the papers; see docs/reproduction/index.md.
 reproduce: setup
 	$(BIN)/python -m reproduce
@@ -145,6 +162,6 @@ reproduce-full: setup
 reproduce-variants: setup
 	$(BIN)/python -m reproduce --variants
 
-# What `make reproduce` and the benchmarks of the defaults, generated functions and classes have done took hours, and stays.
+# What `make reproduce` and the benchmarks of the defaults, generated functions, classes and peers have done took hours, and stays.
 clean:
-	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl out/growth.jsonl out/classify.jsonl, $(wildcard out/*))
+	rm -rf $(VENV) $(FLOOR) build dist $(filter-out out/reproduce out/bench-defaults.jsonl out/battery.jsonl out/growth.jsonl out/classify.jsonl out/bench-peers out/bench-peers.jsonl, $(wildcard out/*))

@@ -4,7 +4,7 @@
 
 One parameter is changed at a time. A tenth of the rows of a regression set is for testing; of one of classes three
 tenths, five times over, and a tuned support vector machine stands beside the choices. The tables go into
-`docs/defaults.md`. Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.
+`docs/defaults-measured.md`. Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from defaults import around, put_between, table
-from peers import COSTS, WIDTHS, Split
+from regression_methods import COSTS, WIDTHS, Split
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC

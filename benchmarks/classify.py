@@ -28,8 +28,8 @@ import classify_sets
 from classify_methods import PEERS, Fitted, measured, ours, parameters_in
 from classify_sets import N_SPLITS, SETS, files_in, split_of
 from defaults import ROOT, append_to_journal, read_journal, some_of, source_digest, versions
-from peers import Clock
 from threadpoolctl import threadpool_limits
+from timing import Clock
 
 from kernelpursuit import KernelPursuitClassifier
 from reproduce.data import DataMissing

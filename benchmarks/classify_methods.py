@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from classify_sets import Split
-from peers import COMPONENTS, Clock, microseconds_a_row
+from regression_methods import COMPONENTS
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
@@ -22,6 +22,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
+from timing import Clock, microseconds_a_row
 
 from kernelpursuit import KernelPursuitClassifier
 

@@ -281,13 +281,13 @@ def tables(results: Results) -> str:
                 used |= one["versions"]
     header = ("against", "target", "wanted", "reached", "met", "not on")
     parts = [
-        *("### Targets", table(header, targets(results), n_words=6)),
-        *("### Errors, %", by_set(results, error_cell, about=True)),
-        *("### Log loss", by_set(results, lambda found: f"{mean_of(found, 'log_loss'):.4f}")),
-        *("### Size", by_set(results, size_cell)),
-        *("### Seconds", by_set(results, seconds_cell)),
-        *("### Microseconds to predict a row", by_set(results, lambda found: seconds(mean_of(found, "predict_us")))),
-        *("### Reliability", reliability(results)),
+        *("## Targets", table(header, targets(results), n_words=6)),
+        *("## Errors, %", by_set(results, error_cell, about=True)),
+        *("## Log loss", by_set(results, lambda found: f"{mean_of(found, 'log_loss'):.4f}")),
+        *("## Size", by_set(results, size_cell)),
+        *("## Seconds", by_set(results, seconds_cell)),
+        *("## Microseconds to predict a row", by_set(results, lambda found: seconds(mean_of(found, "predict_us")))),
+        *("## Reliability", reliability(results)),
         f"![Reliability diagrams of six sets](images/{PICTURE.name})",
         f"Source {sources}; {', '.join(f'{name} {number}' for name, number in used.items())}.",
     ]

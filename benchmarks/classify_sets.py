@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
-from five_papers import WIDTHS, load_set
+from sets import WIDTHS, load_set
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 

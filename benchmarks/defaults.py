@@ -1,11 +1,12 @@
 """The defaults against four peers on eleven regression sets: `make bench-defaults` (some hours on two cores).
 
-A tenth of a set, drawn by a seed, is for testing; `peers.py` says what is fitted to the rest. Every result is a line
-of JSON in `out/bench-defaults.jsonl`, and a run does what is not there yet; results of kernelpursuit count as there
-only where they are of its present source. `--again NAME` measures a peer anew, `--again all --seeds 0` does so for all
-figures of time, which should be taken while the machine has nothing else to do. The last line of a kind counts.
+A tenth of a set, drawn by a seed, is for testing; `regression_methods.py` says what is fitted to the rest. Every result
+is a line of JSON in `out/bench-defaults.jsonl`, and a run does what is not there yet; results of kernelpursuit count as
+there only where they are of its present source. `--again NAME` measures a peer anew, `--again all --seeds 0` does so
+for all figures of time, which should be taken while the machine has nothing else to do. The last line of a kind counts.
 
-A run of all sets and peers ends with the tables of `docs/defaults.md`; `--report` writes them, and measures nothing.
+A run of all sets and peers ends with the tables of `docs/defaults-measured.md`; `--report` writes them, and measures
+nothing.
 Data are loaded by `reproduce.data`, so the root of the repository must be in `PYTHONPATH`.
 """
 
@@ -26,13 +27,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import peers
+from regression_methods import ALL, Split
+from timing import Clock
 
 from reproduce.data import DataMissing, known, load
 
 ROOT = Path(__file__).parents[1]
 JOURNAL = ROOT / "out" / "bench-defaults.jsonl"
-PAGE = ROOT / "docs" / "defaults.md"
+PAGE = ROOT / "docs" / "defaults-measured.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
 SETS = (
@@ -134,8 +136,8 @@ def run(sets: Sequence[str], seeds: Sequence[int], names: Sequence[str], again: 
             continue
         rows, targets = load(name)
         try:
-            with peers.Clock() as clock:
-                found = peers.ALL[peer](peers.Split(rows, targets, seed))
+            with Clock() as clock:
+                found = ALL[peer](Split(rows, targets, seed))
         except Exception:  # one that fails leaves the others their turn, and is tried again by the next run
             traceback.print_exc()
             print(f"{name:<16} seed {seed}  {peer:<14} FAILED", flush=True)
@@ -395,15 +397,15 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="The defaults against four peers; lists have commas.")
     parser.add_argument("--sets", type=some_of(SETS), default=list(SETS))
     parser.add_argument("--seeds", type=some_of([str(seed) for seed in SEEDS]), default=[str(seed) for seed in SEEDS])
-    parser.add_argument("--peers", type=some_of(list(peers.ALL)), default=list(peers.ALL))
-    parser.add_argument("--again", type=some_of([*peers.ALL, "all"]), default=[], help="measure these anew")
+    parser.add_argument("--peers", type=some_of(list(ALL)), default=list(ALL))
+    parser.add_argument("--again", type=some_of([*ALL, "all"]), default=[], help="measure these anew")
     parser.add_argument("--report", action="store_true", help="write the report and measure nothing")
     options = parser.parse_args(arguments)
     well = True
     if not options.report:
-        again = list(peers.ALL) if "all" in options.again else options.again
+        again = list(ALL) if "all" in options.again else options.again
         well = run(options.sets, [int(seed) for seed in options.seeds], options.peers, again)
-    if options.report or (set(options.sets) == set(SETS) and set(options.peers) == set(peers.ALL)):
+    if options.report or (set(options.sets) == set(SETS) and set(options.peers) == set(ALL)):
         write_report()
     return 0 if well else 1
 

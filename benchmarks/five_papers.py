@@ -21,48 +21,28 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from defaults import ROOT, some_of, source_digest
-from peers import COSTS
-from sklearn import datasets
+from regression_methods import COSTS
+from sets import CLASSES, OWN_SPLIT, SETS, Split, n_rows_of, split_of
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor, LengthScaleSearch, presets
 from kernelpursuit.stopping import CV, StoppingRule
-from reproduce.data import DataMissing, known, load
+from reproduce.data import DataMissing
 
 RESULTS = ROOT / "docs" / "five-papers-today.csv"
 FIELDS = ("set", "split", "system", "variant", "rows", "test_rows", "features", "error", "difference_se", "atoms")
 FIELDS += ("cpu_seconds", "last_fit_seconds", "gamma", "alpha", "source")
 
-NUMBERS = (
-    *("autompg_392", "diabetes", "boston", "enb2012_heating", "enb2012_cooling", "abalone", "delta_ailerons"),
-    *("bank8FM_8192", "delta_elevators", "ailerons", "elevators", "house_8L", "house_16H", "casp"),
-)
-CLASSES = (
-    *("iris", "wine", "sonar", "ida_breast_cancer", "ionosphere", "breast_cancer", "wbc_original_683", "pima"),
-    *("ida_german", "ripley", "digits", "ida_image", "ida_waveform", "ida_banana", "mushrooms", "usps"),
-)
-SETS = (*NUMBERS, *CLASSES)
-BUNDLED: dict[str, Callable[..., Any]] = {
-    "diabetes": datasets.load_diabetes,
-    "iris": datasets.load_iris,
-    "wine": datasets.load_wine,
-    "breast_cancer": datasets.load_breast_cancer,
-    "digits": datasets.load_digits,
-}
-OWN_SPLIT = {"ripley": ("ripley_train", "ripley_test"), "usps": ("usps_train", "usps_test")}
-
 DEFAULT, RIDGE, MACHINE = "default", "kernel ridge", "SVM"
 GRID, LEARNED = "grid", "learned"
-WIDTHS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # gamma times the number of features: "scale" is 1
 PENALTIES = (1e-4, 1e-2, 1.0)  # of a ridge
 NOISES = (0.01, 0.1, 1.0)  # noise variances of a Gaussian process, in units of the kernel's
 FOLDS = 3
@@ -79,39 +59,6 @@ Key = tuple[str, int, str, str]
 
 
 @dataclass
-class Split:
-    """Four fifths of the rows for training, standardised, and the rest for testing."""
-
-    train: np.ndarray
-    y: np.ndarray
-    test: np.ndarray
-    y_test: np.ndarray
-    is_classes: bool
-    seed: int
-
-    @property
-    def gammas(self) -> np.ndarray:
-        """The widths to choose from."""
-        return np.array(WIDTHS) / self.train.shape[1]
-
-    def drawn(self, most: int) -> np.ndarray:
-        """At most so many training rows, drawn at random."""
-        return np.random.default_rng(self.seed).permutation(len(self.train))[:most]
-
-    def error(self, predicted: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the error, and what each test row adds to it, to first order.
-
-        It is the fraction of rows in a wrong class, or the root mean squared error (training targets have variance 1).
-        """
-        if self.is_classes:
-            wrong = (predicted != self.y_test).astype(float)
-            return float(wrong.mean()), wrong
-        squares = (predicted - self.y_test) ** 2
-        error = float(np.sqrt(squares.mean()))
-        return error, squares / (2 * max(error, np.finfo(float).tiny))
-
-
-@dataclass
 class Fitted:
     """A fitted model, its size, and what it took: all seconds, those of the last fit, and what was chosen."""
 
@@ -121,37 +68,6 @@ class Fitted:
     seconds: float
     last_fit_seconds: float
     chosen: dict[str, Any]
-
-
-def load_set(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and targets; text becomes columns of 0 and 1."""
-    X, y = BUNDLED[name](return_X_y=True) if name in BUNDLED else load(name)
-    if X.dtype == object:
-        X, y = OneHotEncoder(sparse_output=False).fit_transform(X), y.astype(str)
-    return X, y
-
-
-def split_of(name: str, seed: int) -> Split:
-    """Return a split of a data set; inputs and numbers get mean 0 and variance 1 by the training rows."""
-    is_classes = name in CLASSES
-    if name in OWN_SPLIT:
-        (train, y_train), (test, y_test) = (load(part) for part in OWN_SPLIT[name])
-    else:
-        X, y = load_set(name)
-        stratify = y if is_classes else None
-        train, test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=stratify)
-    scaler = StandardScaler().fit(train)
-    train, test = scaler.transform(train), scaler.transform(test)
-    if not is_classes:
-        mean, spread = y_train.mean(), y_train.std()
-        y_train, y_test = (y_train - mean) / spread, (y_test - mean) / spread
-    return Split(train, y_train, test, y_test, is_classes, seed)
-
-
-@cache
-def n_rows_of(name: str) -> int:
-    """Return how many rows a data set has, for training and testing."""
-    return sum(known()[part]["rows"] for part in OWN_SPLIT[name]) if name in OWN_SPLIT else len(load_set(name)[1])
 
 
 def n_splits(name: str) -> int:

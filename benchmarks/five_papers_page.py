@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from defaults import ROOT, put_between, table
-from five_papers import CLASSES, DEFAULT, LEARNED, MACHINE, NUMBERS, RIDGE, SYSTEMS, Key, Result
+from five_papers import DEFAULT, LEARNED, MACHINE, RIDGE, SYSTEMS, Key, Result
+from sets import CLASSES, NUMBERS
 
 PAGE = ROOT / "docs" / "five-papers-today.md"
 PICTURE = ROOT / "docs" / "images" / "five-papers-today.png"

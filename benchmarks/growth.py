@@ -223,7 +223,7 @@ def main() -> None:
     print(f"{len(worse)} of {len(results)} fits are worse by more than {SURE:g} standard errors:", worse)
     print(as_table(results))
     if given.write:
-        put_between(BEGIN, END, as_table(results))
+        put_between(BEGIN, END, as_table(results), ROOT / "docs" / "defaults.md")
 
 
 if __name__ == "__main__":

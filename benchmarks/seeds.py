@@ -3,8 +3,8 @@
     python benchmarks/seeds.py [--seeds 20] [--only NAME,...] [--write]
 
 Each result is a line of out/bench-seeds.jsonl, kept by the digest of the source, so that a run goes on where it was
-stopped. `--write` puts the table into docs/defaults.md. Errors are root mean squared errors over the spread of the
-targets, or fractions of rows in a wrong class, on a fifth of the rows.
+stopped. `--write` puts the table into docs/defaults-measured.md. Errors are root mean squared errors over the spread of
+the targets, or fractions of rows in a wrong class, on a fifth of the rows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", default="", help="names of data sets, joined by commas")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/defaults.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/defaults-measured.md")
     given = parser.parse_args()
     names = given.only.split(",") if given.only else [*NUMBERS, *CLASSES]
     source, done = source_digest(), read_journal(JOURNAL, key_of)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 from kernelpursuit import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
 
 project = "kernelpursuit"
 author = "The kernelpursuit developers"
@@ -45,7 +49,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples/gallery"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.ReadingOrder",
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
@@ -102,11 +106,19 @@ def with_links_of_the_site(app: Any, relative_path: Any, parent: str, content: l
     """Let pages of the repository's root lead to pages of the site, and name other files without a link."""
     content[0] = re.sub(r"\]\(docs/", "](", content[0])
     content[0] = re.sub(r"\]\(CHANGELOG\.md\)", "](changes.md)", content[0])
+    content[0] = re.sub(r"\]\(SECURITY\.md\)", "](security.md)", content[0])
     content[0] = re.sub(r"\[([^\]]+)\]\((?!https?:|#|[\w/-]+\.md)[^)]+\)", r"\1", content[0])
+
+
+def lead_to_gallery(app: Any, name: str, content: list[str]) -> None:
+    """Let links to scripts of the gallery, which lead somewhere in the repository too, lead to their pages."""
+    content[0] = re.sub(r"\]\((?:\.\./)+examples/gallery/([\w/]+)\.py\)", r"](/gallery/\1.rst)", content[0])
+    content[0] = re.sub(r"\]\((?:\.\./)+examples/gallery\)", "](/gallery/index.rst)", content[0])
 
 
 def setup(app: Any) -> None:
     """Connect the above."""
+    app.connect("source-read", lead_to_gallery)
     app.connect("autodoc-process-docstring", without_roles)
     app.connect("autodoc-process-signature", signature_of_init)
     app.connect("autodoc-skip-member", is_left_out)

@@ -2,6 +2,8 @@
 
 import dataclasses
 import importlib
+import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +150,134 @@ def test_the_standard_error_of_a_difference_is_over_test_rows(classify_page):
     assert pair.standard_error == pytest.approx(expected)
     assert pair.no_higher(1) == (expected >= 0.1)
     assert not pair.no_higher(0)
+
+
+@pytest.fixture
+def peers(monkeypatch):
+    """The module of the package with the name that is called for."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return lambda name: importlib.import_module(f"peers.{name}")
+
+
+PEERS = ("kernelpursuit", "svm", "omp", "gpr")
+
+
+@pytest.fixture
+def small_sets(peers, tmp_path, monkeypatch):
+    """A run of a few peers on small sets, one too large for a peer; twice, and the second has nothing to do."""
+    run, methods = peers("run"), peers("methods")
+    monkeypatch.setitem(methods.METHODS, "gpr", dataclasses.replace(methods.METHODS["gpr"], most_rows=300))
+    journal = tmp_path / "peers.jsonl"
+    given = ["--sets", "diabetes,iris,wine", "--methods", ",".join(PEERS), "--splits", "1", "--journal", str(journal)]
+    keys = list(run.Plan(["diabetes", "iris", "wine"], PEERS, n_splits=1).jobs())
+    for _ in range(2):
+        assert peers("__main__").main(given) == 0
+        assert len(journal.read_text().splitlines()) == len(keys)
+    return keys, journal
+
+
+def test_peers_fill_their_page(peers, small_sets, tmp_path, monkeypatch):
+    keys, journal = small_sets
+    # Ours has no search; Gaussian processes and matching pursuit are for numbers. Quick ones come first.
+    assert len(keys) == (1 + 2 * 3) + 2 * (1 + 2)
+    quick = [("iris", "kernelpursuit"), ("wine", "kernelpursuit"), ("diabetes", "kernelpursuit")]
+    assert [(name, method) for name, _, method, _ in keys[:3]] == quick
+
+    page, written, stored = peers("page"), tmp_path / "peers.md", tmp_path / "peers.csv"
+    monkeypatch.setattr(page, "MACHINE", tmp_path / "machine.json")
+    names = ("losses", "summary", "pictures", "measured", "coverage", "sets")
+    written.write_text("\n".join(mark for name in names for mark in page.marks(name)))
+    (tmp_path / "images").mkdir()
+    page.write(journal, stored, written)
+    text = written.read_text()
+    assert text.index("### Sets where a peer is more accurate") < text.index("### diabetes")
+    assert "| GaussianProcessRegressor, default | 0 of 1 | not tried above 300 rows |" in text
+    assert {path.name for path in (tmp_path / "images").iterdir()} >= {"peers-numbers-size.png", "peers-ranks.png"}
+
+    # The page of the stored results alone is the same one.
+    written.write_text("\n".join(mark for name in names for mark in page.marks(name)))
+    page.write(tmp_path / "none.jsonl", stored, written)
+    assert written.read_text() == text
+
+
+def test_a_fit_that_ends_badly_says_how(peers, monkeypatch):
+    one_fit, methods, fitted = peers("one_fit"), peers("methods"), peers("fitted")
+
+    def fit(split, tuned):
+        if len(split.train) == 60:  # warming up
+            return fitted.Fitted(lambda rows: rows[:, 0], 1, 1)
+        if what == "time":
+            while True:
+                pass
+        if what == "death":
+            os._exit(3)
+        if what == "memory":
+            np.ones(2**30)
+        if what == "predictions":
+            return fitted.Fitted(lambda rows: np.full(len(rows), np.nan), 1, 1)
+        raise ValueError(what)
+
+    monkeypatch.setattr(methods.Method, "load", lambda self: fit)
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    split = importlib.import_module("sets").Split(rows, rows[:, 0], rows, rows[:, 0], False, 0)
+    limits = one_fit.Limits(seconds=0.2, wall=20, megabytes=4000)
+    expected = {
+        "time": "fit out of time",
+        "death": "failed: the process ended with 3",
+        "memory": "out of memory",
+        "predictions": "failed: ValueError: predictions are not finite",
+        "no reason": "failed: ValueError: no reason",
+    }
+    for what, status in expected.items():  # noqa: B007 that `fit` reads
+        assert one_fit.fit_once(("svm", "default"), split, limits)["status"] == status
+
+    def missing(self):
+        raise ImportError("No module named 'nowhere'")
+
+    monkeypatch.setattr(methods.Method, "load", missing)
+    assert one_fit.fit_once(("svm", "default"), split, limits)["status"].startswith("not installed: ")
+
+
+def test_ours_beside_a_peer(peers):
+    results, losses = peers("results"), peers("losses")
+
+    def line(method, name, error, **more):
+        about = {"set": name, "split": 0, "method": method, "variant": "default", "status": "ok", "path": ""}
+        figures = {"rows": 90, "test_rows": 10, "error": error, "fit_cpu": 1.0, "predict_us": 1.0, "peak_mb": 1.0}
+        return {**about, **figures, "numbers": 10, "size": 1, "difference_se": 0.01, **more}
+
+    # Behind on iris, alike on wine, ahead on sonar and larger there.
+    errors = {"iris": 0.2, "wine": 0.11, "sonar": 0.05}
+    lines = [line("kernelpursuit", name, error) for name, error in errors.items()]
+    lines += [line("svm", name, 0.1, numbers=9 if name == "sonar" else 10) for name in errors]
+    found = results.Results(lines)
+    assert [one[0] for one in losses.set_losses(found)] == ["iris"]
+    _, _, *cells = losses.peer_line(("svm", "default"), found)
+    assert cells == ["1", "1", "0", "0", "1 (median 1.11 times)", "0"]
+    # A peer with one set would leave only that one to compare the others on.
+    found = results.Results([*lines, line("rvm", "iris", 0.3)])
+    ranks = peers("ranks").ranks(found, found.peers, list(errors))
+    assert ranks.models == [("svm", "default"), ("kernelpursuit", "default")]
+    assert ranks.average == pytest.approx([4 / 3, 5 / 3])
+    assert ranks.cliques() == [(0, 1)]
+
+
+def test_history_measures_and_draws(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    history = importlib.import_module("history")
+    small = {name: partial(history.MEASURES[name], 1500) for name in ("prediction", "moments")}
+    monkeypatch.setattr(history, "MEASURES", {**small, "fit": lambda: history.no_such_thing})
+    found = history.measure(rounds=1, names=("prediction", "moments", "fit"))
+    assert found.keys() == small.keys()
+    assert all(float(ratio) > 0 for ratio in found.values())
+
+    stored, picture = tmp_path / "history.csv", tmp_path / "history.png"
+    for commit, date in (("b", "2026-02-02"), ("a", "2026-01-01")):
+        history.append({"commit": commit, "date": date, **found}, stored)
+    lines = history.read(stored)
+    assert [one["commit"] for one in lines] == ["a", "b"]
+    history.draw(lines, picture)
+    assert picture.stat().st_size > 0
 
 
 @pytest.fixture

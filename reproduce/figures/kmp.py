@@ -1,12 +1,10 @@
-"""Figures 5 to 7 of Vincent and Bengio (2002): those of the examples of the same names."""
+"""Figures 5 to 7 of Vincent and Bengio (2002): those of the gallery."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import runpy
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -14,40 +12,26 @@ from matplotlib.figure import Figure
 
 from reproduce.experiment import Measured
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+RARITIES = Path(__file__).parents[2] / "examples" / "gallery" / "rarities"
 
 
 def losses(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 5: losses as functions of the margin."""
-    return _drawn_by("kmp_figure_5")
+    return _drawn_by("plot_margins")
 
 
 def plane(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 6: three ways to pursue, and a support vector machine, on the plane."""
-    return _drawn_by("kmp_figure_6")
+    return _drawn_by("plot_three_pursuits")
 
 
 def far_cluster(measured: Sequence[Measured], **_: Any) -> Figure:
     """Figure 7: a far cluster draws the line of the squared error."""
-    return _drawn_by("kmp_figure_7")
+    return _drawn_by("plot_far_cluster")
 
 
 def _drawn_by(name: str) -> Figure:
-    """The figure that an example draws."""
-    figure, _ = _loaded(name).draw()
+    """The figure that a script of the gallery draws."""
+    figure: Figure = runpy.run_path(str(RARITIES / f"{name}.py"))["figure"]
     plt.close(figure)  # pyplot need not keep it
     return figure
-
-
-def _loaded(name: str) -> ModuleType:
-    """An example as a module of its own; examples are scripts, and import what they share from their own folder."""
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(EXAMPLES))
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(EXAMPLES))
-    return module

@@ -27,6 +27,13 @@ class Stage:
     name      what is being done, such as "scales, round 2 of 3"
     fraction  how much of the whole fit is done, from 0 to 1, by the estimate of its time
     end       the fraction at which this stage is expected to end
+
+    Examples
+    --------
+    >>> from kernelpursuit.callbacks import Stage
+    >>> stage = Stage("scales, round 2 of 3", fraction=0.3, end=0.45)
+    >>> f"{stage.fraction:.0%}: {stage.name}"
+    '30%: scales, round 2 of 3'
     """
 
     name: str
@@ -84,6 +91,15 @@ class TimeLimit(ByName, Callback):
         The limit.
     clock : callable, default=time.monotonic
         Returns the seconds that have passed since some moment.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.callbacks import TimeLimit
+    >>> from kernelpursuit.data import make_chirp
+    >>> model = KernelPursuitRegressor(gamma=3.0).fit(*make_chirp(200), callback=TimeLimit(1e-9))
+    >>> model.n_atoms_  # the least that a fit does
+    1
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic):

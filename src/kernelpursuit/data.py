@@ -63,6 +63,13 @@ def make_peaks(n_samples: int = 600, *, noise: float = 0.1, seed: int = 0) -> tu
         Rows.
     y : array of shape (n_samples,)
         Targets.
+
+    Examples
+    --------
+    >>> from kernelpursuit.data import make_peaks
+    >>> X, y = make_peaks(100)
+    >>> X.shape, y.shape
+    ((100, 2), (100,))
     """
     generator = np.random.default_rng(seed)
     X = generator.uniform(-3.0, 3.0, (n_samples, 2))
@@ -95,6 +102,13 @@ def make_friedman(n_samples: int = 2000, *, noise: float = 1.0, seed: int = 0) -
     References
     ----------
     J. Friedman, Multivariate adaptive regression splines, Annals of Statistics 19, 1991.
+
+    Examples
+    --------
+    >>> from kernelpursuit.data import make_friedman
+    >>> X, y = make_friedman(100)
+    >>> X.shape, y.shape
+    ((100, 10), (100,))
     """
     return make_friedman1(n_samples, n_features=10, noise=noise, random_state=seed)
 
@@ -199,3 +213,6 @@ def make_homes(n_samples: int = 1000, *, noise: float = 0.07, seed: int = 0) -> 
     price = by_age * by_place * by_noise * by_floor * by_size + 0.12 * garden * np.tanh(distance / 10) * by_age
     price = price * (1 + noise * generator.standard_normal(n_samples))
     return X, pd.Series(price.round(1), name="price")
+
+
+__all__ = ["make_chirp", "make_friedman", "make_homes", "make_peaks", "make_waves"]

@@ -32,6 +32,16 @@ class Atoms:
         Sum of the sample weights.
     n_threads : int, optional
         Threads of the native core.
+
+    Examples
+    --------
+    >>> from kernelpursuit.dictionary import Functions
+    >>> from kernelpursuit.penalties import RKHS, Atoms, Ridge
+    >>> atoms = Atoms.of(Functions(abs, float), total_weight=10.0)
+    >>> Ridge().diagonal(atoms)
+    array([1., 1.])
+    >>> Ridge().strength(0.1, atoms), RKHS().strength(0.1, atoms)
+    (0.1, 1.0)
     """
 
     dictionary: Dictionary
@@ -53,6 +63,20 @@ class Penalty(ByName, ABC):
 
     A subclass has `diagonal`, and `between` where atoms are not penalised each for itself. The attributes say what goes
     with it; those below are right for any matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.penalties import Penalty
+    >>> class FarFromZero(Penalty):
+    ...     # Centres at large x cost more.
+    ...     def diagonal(self, atoms):
+    ...         return 1.0 + atoms.dictionary.centers[:, 0] ** 2
+    >>> model = KernelPursuitRegressor(gamma=3.0, penalty=FarFromZero(), alpha=1e-3, max_atoms=40).fit(*make_chirp(200))
+    >>> model.penalty.is_diagonal  # so `between` is not needed
+    True
     """
 
     #: Whether atoms have to be sections of a positive semidefinite kernel, or all centred at training rows.
@@ -106,6 +130,16 @@ class Ridge(Penalty):
 
     Two copies of an atom would halve its penalty, so only the first copy is offered: with that, a row given twice is
     a row of weight two.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.penalties import Ridge
+    >>> settings = {"gamma": 3.0, "penalty": Ridge(), "max_atoms": 20, "stop": "max"}
+    >>> models = [KernelPursuitRegressor(alpha=alpha, **settings).fit(*make_chirp(200)) for alpha in (1e-6, 1.0)]
+    >>> bool(abs(models[0].coef_).max() > 10 * abs(models[1].coef_).max())
+    True
     """
 
     rewards_copies = True
@@ -120,6 +154,20 @@ class RKHS(Penalty):
     """`n alpha w' K w`, the squared norm of the function in the space of its kernel (Zhang eq. 1).
 
     `n` is the sum of the sample weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.kernel_ridge import KernelRidge
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.penalties import RKHS
+    >>> X, y = make_chirp(50)
+    >>> settings = {"kernel": "rbf", "gamma": 3.0, "fit_intercept": False, "max_atoms": 50, "stop": "max"}
+    >>> model = KernelPursuitRegressor(penalty=RKHS(), alpha=0.01, **settings).fit(X, y)
+    >>> exact = KernelRidge(kernel="rbf", gamma=3.0, alpha=50 * 0.01).fit(X, y)  # every row has a weight
+    >>> bool(np.allclose(model.predict(X), exact.predict(X)))
+    True
     """
 
     needs_mercer = True
@@ -140,7 +188,18 @@ class RKHS(Penalty):
 
 @dataclass(frozen=True, repr=False)
 class Nugget(Penalty):
-    """None, but with `K + alpha I` in place of K (Nair's regularised Gram matrix)."""
+    """None, but with `K + alpha I` in place of K (Nair's regularised Gram matrix).
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.penalties import Nugget
+    >>> settings = {"kernel": "rbf", "gamma": 3.0, "selection": "residual", "max_atoms": 30, "stop": "max"}
+    >>> model = KernelPursuitRegressor(penalty=Nugget(), alpha=0.1, **settings).fit(*make_chirp(200))
+    >>> bool(model.path_.residual_norm[-1] < 0.5 * model.path_.residual_norm[0])
+    True
+    """
 
     needs_training_rows = True
     changes_dictionary = True
@@ -158,6 +217,15 @@ class OLS(Penalty):
 
     It is the penalty of regularised orthogonal least squares. With `D = Q U`, U unit upper triangular, it is
     `L = alpha U'U`, in the order in which atoms are picked.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.penalties import OLS
+    >>> model = KernelPursuitRegressor(gamma=3.0, penalty=OLS(), alpha=1e-3, stop="loo").fit(*make_chirp(200))
+    >>> bool(model.path_.dof[model.n_atoms_] < model.n_atoms_ + 1)  # weights are held back
+    True
     """
 
     depends_on_order = True

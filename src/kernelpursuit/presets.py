@@ -62,6 +62,15 @@ class Preset:
         What it is a configuration of.
     not_for_classes : str
         Why the system has no meaning for classes, and what has; empty where it has one.
+
+    Examples
+    --------
+    >>> from kernelpursuit import presets
+    >>> from kernelpursuit.data import make_chirp
+    >>> presets.oga_ptr.source, presets.oga_ptr.settings["stop"]
+    ('Xu algorithm 2 and section 2.2', 'ptr')
+    >>> presets.oga_ptr(gamma=3.0, max_atoms=40).fit(*make_chirp(200)).stop_reason_
+    '6 atoms: PTR with T=1, which has the least HDAIC of 20 values tried'
     """
 
     name: str

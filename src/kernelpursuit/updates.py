@@ -49,6 +49,16 @@ class Orthogonal(Update):
         (their product above a million), whenever it has doubled. The model that is kept is always refitted.
     solver : {"newton", "cg"}
         What minimises that loss: quasi-Newton in coordinates in which its curvature is one, or conjugate gradients.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.updates import Orthogonal
+    >>> settings = {"gamma": 0.1, "penalty": None, "stop": "max"}
+    >>> model = KernelPursuitRegressor(update=Orthogonal(rcond=1e-6), **settings).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '10 atoms: the reciprocal condition number fell to 5.4e-07, below rcond=1e-06'
     """
 
     rcond: float | None = None
@@ -71,12 +81,22 @@ class Stagewise(Update):
     Parameters
     ----------
     shrinkage : float
-        Part of the optimal step that is taken, above 0 and up to 1.
+        Fraction of the optimal step that is taken, above 0 and up to 1.
     refit_every : int, optional
         Refit all weights every so many steps, and at the end those of the model that is kept (Vincent and Bengio
         figure 4); never without it. For another loss than the squared one.
     solver : {"newton", "cg"}
         What minimises that loss; see `Orthogonal`.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.updates import Stagewise
+    >>> settings = {"gamma": 3.0, "penalty": None, "max_atoms": 60, "stop": "max"}
+    >>> model = KernelPursuitRegressor(update=Stagewise(shrinkage=0.5), **settings).fit(*make_chirp(200))
+    >>> model.stop_reason_  # atoms are picked again
+    '26 atoms in 60 steps: max_atoms=60 reached'
     """
 
     shrinkage: float = 1.0
@@ -95,7 +115,18 @@ class Stagewise(Update):
 
 @dataclass(frozen=True, repr=False)
 class Rescale(Update):
-    """Set the weight of the new atom and one factor for all the others, both optimal (Zhang algorithm 1)."""
+    """Set the weight of the new atom and one factor for all the others, both optimal (Zhang algorithm 1).
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.updates import Rescale
+    >>> settings = {"kernel": "rbf", "gamma": 3.0, "penalty": "rkhs", "alpha": 1e-3, "stop": "max"}
+    >>> model = KernelPursuitRegressor(update=Rescale(), max_atoms=60, **settings).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '39 atoms in 60 steps: max_atoms=60 reached'
+    """
 
     name = "rescale"
     repeats = True
@@ -110,6 +141,16 @@ class MinRes(Update):
     refit : bool
         Whether the weights of the model that is kept are recomputed by least squares at the end, as Nair advises.
         Other models of the path keep the weights of the iterations.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.updates import MinRes
+    >>> settings = {"kernel": "rbf", "gamma": 3.0, "selection": "residual", "penalty": None}
+    >>> model = KernelPursuitRegressor(update=MinRes(), max_atoms=30, stop="max", **settings).fit(*make_chirp(200))
+    >>> bool(model.path_.refits[30]["residual_norm"] <= model.path_.residual_norm[30])  # refitted at the end
+    True
     """
 
     refit: bool = True

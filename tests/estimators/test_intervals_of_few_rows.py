@@ -62,3 +62,12 @@ def test_intervals_are_those_of_the_model_that_is_kept():
         lower, upper = model.predict_interval(X[200:], coverage=0.9)
         held = (target[200:] >= lower) & (target[200:] <= upper)
         assert (held.mean(axis=0) > 0.8).all()
+
+
+def test_intervals_of_a_small_model_are_its_own(rng):
+    """With an atom at every row errors would be a tenth."""
+    X = rng.uniform(0, 10, size=(1300, 1))
+    y = np.sin(3 * X[:, 0]) + 0.05 * rng.normal(size=1300)
+    model = KernelPursuitRegressor(random_state=0, max_atoms=5).fit(X[:300], y[:300])
+    lower, upper = model.predict_interval(X[300:], coverage=0.9)
+    assert 0.84 < np.mean((y[300:] >= lower) & (y[300:] <= upper)) < 0.96

@@ -18,7 +18,7 @@ from kernelpursuit.plotting.parts import BLUE, GREY
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
-NAMES = ["idle", "fast", "slow"]
+NAMES = ["irrelevant", "fast", "slow"]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def ticks(display) -> list[str]:
 
 def test_bars_are_sorted_and_named(model):
     display = ScalesDisplay.from_estimator(model)
-    assert display.names == ["fast", "slow", "idle"] == ticks(display)
+    assert display.names == ["fast", "slow", "irrelevant"] == ticks(display)
     np.testing.assert_array_equal(display.scales, model.feature_scales_[[1, 2, 0]])
     assert [bar.get_width() for bar in display.ax_.patches] == display.scales.tolist()
     low, high = display.ax_.get_ylim()
@@ -54,12 +54,12 @@ def test_bars_are_sorted_and_named(model):
     display.figure_.canvas.draw()
 
 
-def test_idle_features_are_grey_and_said_to_be(model):
+def test_irrelevant_features_are_grey_and_said_to_be(model):
     display = ScalesDisplay.from_estimator(model)
     assert display.scales[-1] == 0
     assert [label.get_color() for label in display.ax_.get_yticklabels()] == ["black", "black", GREY]
     assert [text.get_color() for text in display.ax_.texts] == ["black", "black", GREY]
-    assert display.ax_.texts[-1].get_text() == "idle"
+    assert display.ax_.texts[-1].get_text() == "irrelevant"
     assert plt.matplotlib.colors.to_hex(display.ax_.patches[0].get_facecolor()).upper() == BLUE
 
 
@@ -67,10 +67,11 @@ def test_the_largest_are_shown_and_the_others_counted(model):
     display = ScalesDisplay.from_estimator(model, max_features=1)
     assert ticks(display) == ["fast"]
     assert len(display.scales) == 3  # what is not drawn is held
-    assert display.ax_.get_title(loc="left") == "and 2 more, 1 of them idle"
-    assert ScalesDisplay.from_estimator(model, max_features=2).ax_.get_title(loc="left") == "and 1 more, 1 of them idle"
-    none_idle = ScalesDisplay(scales=np.array([2.0, 1.0]), names=["a", "b"], max_features=1).plot()
-    assert none_idle.ax_.get_title(loc="left") == "and 1 more"
+    assert display.ax_.get_title(loc="left") == "and 2 more, 1 of them irrelevant"
+    shorter = ScalesDisplay.from_estimator(model, max_features=2)
+    assert shorter.ax_.get_title(loc="left") == "and 1 more, 1 of them irrelevant"
+    none_irrelevant = ScalesDisplay(scales=np.array([2.0, 1.0]), names=["a", "b"], max_features=1).plot()
+    assert none_irrelevant.ax_.get_title(loc="left") == "and 1 more"
     assert ScalesDisplay.from_estimator(model).ax_.get_title(loc="left") == ""
 
 

@@ -36,6 +36,18 @@ class Certificate:
     distance : float
         Bound on `||f - f*||` in the space of the kernel: `sqrt(2 gap / alpha)`. For any row x,
         `|f(x) - f*(x)| <= distance sqrt(k(x, x))`.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.bounds import certificate
+    >>> from kernelpursuit.data import make_chirp
+    >>> settings = {"kernel": "rbf", "gamma": 1.0, "penalty": "rkhs", "alpha": 0.01, "fit_intercept": False}
+    >>> X, y = make_chirp(100)
+    >>> model = KernelPursuitRegressor(max_atoms=30, stop="max", **settings).fit(X, y)
+    >>> found = certificate(model, X, y)
+    >>> found.gap < 0.01 * found.risk  # at most so far from the exact Gaussian process
+    True
     """
 
     gap: float

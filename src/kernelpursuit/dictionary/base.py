@@ -33,6 +33,26 @@ class Dictionary(ABC):
 
     Subclasses give `block`, `take`, `n_atoms`; those that can do better than tiles of `block` override `rmatvec`,
     `sqnorms` and `matvec`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.dictionary import Dictionary
+    >>> class Steps(Dictionary):
+    ...     def __init__(self, thresholds):
+    ...         self.thresholds = np.asarray(thresholds)
+    ...     @property
+    ...     def n_atoms(self):
+    ...         return len(self.thresholds)
+    ...     def take(self, atoms):
+    ...         return Steps(self.thresholds[atoms])
+    ...     def block(self, rows, atoms, dtype=np.float64, n_threads=None):
+    ...         return (rows[:, 0] > self.thresholds[atoms, None]).astype(dtype)
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> X = np.linspace(0.0, 1.0, 100)[:, None]
+    >>> model = KernelPursuitRegressor(kernel=Steps(np.arange(10) / 10), max_atoms=2, stop="max")
+    >>> model.fit(X, 2.0 * (X[:, 0] > 0.3) - (X[:, 0] > 0.7)).center_indices_
+    array([3, 7])
     """
 
     #: The training row at which each atom is centred, -1 for an atom that has none; set by `resolve`.

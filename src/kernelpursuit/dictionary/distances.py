@@ -124,6 +124,15 @@ class DistanceAtoms(KernelAtoms):
         Its distances; without them, kernels are evaluated.
     numbers : array of shape (n_atoms,), optional
         Number of each atom's centre in the table; all of them in order by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.dictionary import DistanceAtoms, KernelAtoms, share_distances
+    >>> X = np.linspace(0.0, 1.0, 50)[:, None]
+    >>> shared = share_distances(KernelAtoms("rbf"), X, gamma=1.0)
+    >>> isinstance(shared, DistanceAtoms), shared.free()
+    (True, KernelAtoms(RBF(), at training rows))
     """
 
     def __init__(self, atoms: KernelAtoms, table: DistanceTable | None, numbers: np.ndarray | None = None):

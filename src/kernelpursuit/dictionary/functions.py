@@ -90,7 +90,19 @@ def _one(X: Matrix) -> np.ndarray:
 
 
 class Constant(Functions):
-    """The function that is 1 everywhere, as an atom to be picked (an intercept is `fit_intercept`)."""
+    """The function that is 1 everywhere, as an atom to be picked (an intercept is `fit_intercept`).
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.dictionary import Constant, KernelAtoms
+    >>> kernel = Constant() + KernelAtoms("rbf")
+    >>> X, y = make_chirp(100)
+    >>> model = KernelPursuitRegressor(kernel=kernel, gamma=3.0, fit_intercept=False, max_atoms=30).fit(X, y + 50)
+    >>> int(model.path_.atom[0])  # the constant is picked first
+    0
+    """
 
     def __init__(self) -> None:
         super().__init__(_one)

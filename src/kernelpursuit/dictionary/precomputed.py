@@ -32,6 +32,17 @@ class Precomputed(Dictionary):
     matrix, columns, n_columns, training_rows : optional
         What `resolve` fills in: the training matrix, the number of each atom's column in it, how many columns it has,
         and the training row of each atom.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.dictionary import Precomputed
+    >>> x = np.linspace(-1.0, 1.0, 40)
+    >>> powers = x[:, None] ** np.arange(6)
+    >>> model = KernelPursuitRegressor(kernel=Precomputed(), fit_intercept=False, max_atoms=2, stop="max")
+    >>> model.fit(powers, 4 * x**3 - 3 * x).center_indices_  # same as kernel="precomputed"
+    array([1, 3])
     """
 
     def __init__(

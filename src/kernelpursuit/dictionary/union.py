@@ -22,6 +22,12 @@ class Union(Dictionary):
 
     `take` may ask for them in another order. The atoms of one part are kept together all the same, so that a model
     of k atoms is evaluated by as many products as it has kernels; `order` says where atom number j stands.
+
+    Examples
+    --------
+    >>> from kernelpursuit.dictionary import KernelAtoms, Union
+    >>> Union(KernelAtoms("rbf"), KernelAtoms("laplacian"))  # also KernelAtoms("rbf") + KernelAtoms("laplacian")
+    KernelAtoms(RBF(), at training rows) + KernelAtoms(Laplacian(), at training rows)
     """
 
     def __init__(self, *parts: Dictionary, order: np.ndarray | None = None, training_rows: np.ndarray | None = None):

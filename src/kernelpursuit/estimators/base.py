@@ -124,8 +124,8 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
             yield watch
         if watch.is_interrupted:
             warnings.warn(
-                "the fit was interrupted and is of what it had found by then (see stop_reason_); interrupt it twice to "
-                "have none.",
+                "the fit was interrupted, and the model is the best found so far (see stop_reason_); interrupt twice "
+                "to get none.",
                 InterruptedFitWarning,
                 stacklevel=5,
             )

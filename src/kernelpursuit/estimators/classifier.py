@@ -51,46 +51,43 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
     """Sparse kernel classification by greedy selection of atoms.
 
     The scores of a row are `intercept + sum_j coef_j k(x, center_j)` with a few dozen centres, shared by all classes.
-    They are picked one at a time to lower a loss; the number of them is set by `stop`, up to `max_atoms`.
+    The fit picks them one at a time to lower a loss. `stop` chooses their number, up to `max_atoms`.
 
     Parameters
     ----------
     kernel, gamma, max_atoms, selection, update, exchange, candidates, shortlist, penalty, refine, trend
-        As for `KernelPursuitRegressor`. Where `gamma` is learned, so are kernel, scales and atoms, under the squared
-        loss on codes of -1 and +1, whatever the loss; coefficients are then found under the loss. With a `gamma` of
-        your own and a loss other than "squared", `selection="gain"` goes by the weighted square that equals the loss
-        around the last refit, and `update="orthogonal"` refits all weights to the loss every few steps; see
-        `kernelpursuit.updates`.
+        As for `KernelPursuitRegressor`. With `gamma="learn"`, the fit learns kernel, scales and atoms under the squared
+        loss on codes of -1 and +1, and then fits coefficients under `loss`. With a given `gamma` and a loss other than
+        "squared", `selection="gain"` uses the local quadratic approximation of the loss around the last refit, and
+        `update="orthogonal"` refits all coefficients to the loss every few steps; see `kernelpursuit.updates`.
     alpha : float or "auto", default="auto"
-        Strength of the penalty. "auto" is learned where `gamma` is, on rows that no atom was picked from; else it is
-        0.1. Labels say less than numbers: with few rows or much noise, larger values give better probabilities; where
-        classes hardly overlap, smaller ones make fewer errors with as many atoms.
+        Strength of the penalty. "auto" is learned with `gamma="learn"`, on validation rows that no atom was picked
+        from; else it is 0.1. With few rows or much noise, larger values give better probabilities; if classes hardly
+        overlap, smaller values make fewer errors with as many atoms.
     stop : str or StoppingRule, default="auto"
-        How many atoms to keep. "auto" is the fewest whose leave-one-out error under the squared loss is within 0.2 %
-        of the least where atoms are learned, and else "loo". Others are: those with the least leave-one-out loss
-        ("loo"), or the fewest within one standard error of it ("one-se"); those that put the fewest rows in a wrong
-        class, each left out ("loo-error"); the least loss on held-out rows ("validation") or over folds ("cv"), or the
-        fewest errors there by `stopping.Validation(of="error")`; or all ("max"). With `loss="squared"`, every
-        rule of the regressor will do.
+        The rule that chooses the number of atoms. "auto" is the fewest whose leave-one-out error under the squared loss
+        is within 0.2 % of the least if atoms are learned, else "loo". Others: the least leave-one-out loss ("loo"), or
+        the fewest atoms within one standard error of it ("one-se"); the fewest leave-one-out classification errors
+        ("loo-error"); the least loss on validation rows ("validation") or over folds ("cv"), or the fewest errors
+        there with `stopping.Validation(of="error")`; all atoms ("max"). With `loss="squared"`, every rule of the
+        regressor works.
     loss : str or Loss, default="auto"
-        What is minimised, summed over rows. "auto" is "log" or "squared", whichever has the better probabilities on
-        rows that no atom was picked from; where nothing is learned, or `alpha` is given, it is "log". `loss_` says
-        which. "log" is the log-likelihood, by "logistic" for two classes and "softmax"
-        for more. Others are "squared" (fastest; leave-one-out is exact), "squared_hinge", "hinge", "exponential",
-        "tanh" and "doom2", for more than two classes summed over each against the rest, or an object of
-        `kernelpursuit.losses`.
+        The loss to minimise, summed over rows. "auto" is "log" or "squared", whichever has the better probabilities on
+        validation rows that no atom was picked from; if `gamma` or `alpha` is given, it is "log". `loss_` says which.
+        "log" is the negative log-likelihood: "logistic" for two classes and "softmax" for more. Others are "squared"
+        (fastest; leave-one-out is exact), "squared_hinge", "hinge", "exponential", "tanh" and "doom2", for more than
+        two classes summed over each against the rest, or an object of `kernelpursuit.losses`.
     multi_class : {"shared", "ovr"}, default="shared"
-        With more than two classes, whether all share their atoms (one small set of centres), or each has atoms of its
-        own, picked to tell it from the rest; `max_atoms` then counts for each.
+        With more than two classes, whether all share their atoms (one small set of centres), or each has its own,
+        picked for this class against the rest; `max_atoms` then counts for each class.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, by which the weights of their rows are multiplied; "balanced" gives all classes the same
-        sum.
+        Weights of classes, which multiply the weights of their rows; "balanced" gives all classes the same sum.
     outside : {"auto", "return", "free"}, default="auto"
-        What scores are outside the training rows, as for `KernelPursuitRegressor`: with "return" they go back to the
-        best constant, and so probabilities to the shares of the classes. They are not clipped.
+        How to predict outside the training rows, as for `KernelPursuitRegressor`. With "return", scores return to the
+        best constant, so probabilities return to the class frequencies. Scores are not clipped.
     fit_intercept : bool, default=True
-        Whether to fit a constant. With `loss="doom2"` there is none in any case: that loss falls forever, and a
-        constant would run away to the larger class.
+        Whether to fit a constant. `loss="doom2"` never has one: this loss decreases without end, so a constant would
+        diverge towards the larger class.
     sample_rows, memory_budget, warm_start, forgetting, checkpoint, random_state, n_jobs, verbose
         As for `KernelPursuitRegressor`.
 
@@ -99,33 +96,33 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
     classes_ : array of shape (n_classes,)
         Class labels, sorted.
     loss_ : str
-        The loss that coefficients were found under.
+        The loss under which coefficients were fitted.
     n_atoms_, centers_, center_indices_, stop_reason_, kernel_, penalty_, alpha_, feature_scales_, model_
         As for `KernelPursuitRegressor`; with `multi_class="ovr"`, kernel, penalty and scales are shared by all classes.
     coef_ : array of shape (n_scores, `n_atoms_`)
-        Weights; two classes have one score, that of the second, or with `loss="softmax"` one each.
+        Coefficients; two classes have one score, that of the second, or with `loss="softmax"` one each.
     intercept_ : array of shape (n_scores,)
         Constants.
     fixed_coef_ : array of shape (n_scores, n_functions)
-        Weights of the functions that are always in (`dictionary.Always`).
+        Coefficients of the functions that are always in (`dictionary.Always`).
     path_ : PursuitPath
-        What happened, step by step; with `multi_class="ovr"`, a list of paths, one for each class.
+        Models and criteria of every size, step by step; with `multi_class="ovr"`, a list of one path for each class.
     estimators_ : list of KernelPursuitClassifier
         One for each class, with `multi_class="ovr"` and more than two classes.
     n_features_in_, feature_names_in_
-        Number of features seen in `fit`, and their names, where X has string column names.
+        Number of features seen in `fit`, and their names, if X has string column names.
 
     See Also
     --------
-    KernelPursuitRegressor : The same for numbers.
+    KernelPursuitRegressor : The same for regression.
     kernelpursuit.losses : The losses.
 
     Notes
     -----
-    Probabilities are the loss's own for "log", "logistic" and "softmax". For others they are `softmax(t s)` of the
-    scores s, or of -s and s where there is one; the factor t is fitted to the leave-one-out scores along the path (with
-    `update="stagewise"`, which has none, to the scores of the training rows), so that no refit is needed and every
-    model of the path has its own. Where atoms are learned, t is that of rows that none was picked from.
+    The losses "log", "logistic" and "softmax" have their own probabilities. For others, they are `softmax(t s)` of the
+    scores s, or of -s and s for two classes. The inverse temperature t is fitted to the leave-one-out scores, for every
+    size of the path and without a refit (with `update="stagewise"`, which has none, to the scores of the training
+    rows). If atoms are learned, t is fitted to validation rows that no atom was picked from.
 
     References
     ----------

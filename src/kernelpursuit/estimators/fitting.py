@@ -15,7 +15,6 @@ from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
 from kernelpursuit.estimators.sampled import Whole, all_rows_of, sampled
 from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
 from kernelpursuit.estimators.verdict import warn_if_constant
-from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning import Observations, ValidationScores, observe
 from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
@@ -313,13 +312,8 @@ def _with_data(
         f, R = model.scores(part, n_threads), model.path.factor(model.n_steps).R
         values = np.vstack([model.fixed_values(part, n_threads), model.values(part, model.kept, n_threads)])
         errors = loo_errors(y, given, each, rows=rows, f=f, R=R, values=values)
-        if (
-            learned.is_process
-            and model.n_atoms
-            and len(y) <= MAX_PROCESS_ROWS
-            and isinstance(model.origin.kernel, Kernel)
-        ):
-            fixed, K = model.fixed_values(X, n_threads), model.origin.kernel(X, X)
+        if learned.is_process and model.n_atoms and data.whole is None and len(y) <= MAX_PROCESS_ROWS:
+            fixed, K = model.fixed_values(X, n_threads), learned.kernel(X, X)
             found = process_errors(y, given, each, fixed, K=K, strength=given.sum() * model.origin.alpha)
             errors = errors if found is None else larger_errors(errors, found[rows], given[rows])
         calibration = Calibration(

@@ -30,116 +30,117 @@ from kernelpursuit.rows import is_source, open_rows
 class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
     """Sparse kernel regression by greedy selection of atoms.
 
-    The model is `f(x) = intercept + sum_j coef_j k(x, center_j)` with a few dozen or hundred centres. They are picked
-    one at a time to lower `sum_i s_i (y_i - f(x_i))² + w' L w` most; the number of them is set by `stop`, up to
-    `max_atoms`. By default, kernel, feature scales, penalty and atoms are learned from samples of the rows, in whatever
-    units those are; with a `gamma` of your own, nothing is learned beforehand.
+    The model is `f(x) = intercept + sum_j coef_j k(x, center_j)` with a few dozen or hundred centres. The fit picks
+    them one at a time, each to lower `sum_i s_i (y_i - f(x_i))² + w' L w` most. `stop` chooses their number, up to
+    `max_atoms`. By default, the fit learns kernel, feature scales, penalty and atoms from samples of the rows, in any
+    units. If you give `gamma`, it learns none of these.
 
     Parameters
     ----------
     kernel : str, Kernel, callable, list of these, "precomputed" or Dictionary, default="auto"
         The functions that the model may be a sum of. "auto" is Matern 5/2, Gaussian or Matern 3/2, whichever has the
-        most evidence or the least leave-one-out error; with a `gamma` of your own, Gaussian. A name ("rbf",
+        most evidence or the least leave-one-out error; with a given `gamma`, Gaussian. A name ("rbf",
         "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "polynomial", "linear", "sigmoid"), a
         kernel object or a callable `f(X, C)` stands for that kernel at every training row; a list, for each of its
         members there; "precomputed", for the columns of X, of any number; and a `kernelpursuit.dictionary` object for
         anything else.
     gamma : "learn", "scale", float or array of shape (n_features,), default="learn"
-        Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel that has none of
-        its own. "learn" finds one for each: for fewer than 5,000 rows under the squared loss by the evidence of a
-        Gaussian process, else by gradient steps on the leave-one-out error of samples, on which atoms are picked too.
-        It is for one kernel of `x - c` (else it is "scale"). With another `selection`, `update`, `exchange`,
-        `candidates` or `penalty`, as the presets have, scales and penalty are learned, and the loop picks its own
-        atoms at the training rows. More than 1,000 features have one in common.
-        "scale" is `1 / (n_features * X.var())`, so standardise X first where features differ in unit.
+        Inverse width `exp(-gamma ||x - c||²)`, one for all features or one for each, of every kernel without its own.
+        "learn" finds one for each feature: below 5,000 rows under the squared loss by the evidence of a Gaussian
+        process, else by minimising the leave-one-out error of samples, from which atoms are picked too. It needs one
+        kernel of `x - c` (else it means "scale"). With another `selection`, `update`, `exchange`, `candidates` or
+        `penalty`, as in the presets, the fit learns scales and penalty, and the loop picks its atoms at the training
+        rows. More than 1,000 features share one value.
+        "scale" is `1 / (n_features * X.var())`, so standardise X first if features differ in unit.
     max_atoms : int or "auto", default="auto"
-        Most steps on the path, of one atom each; "auto" is 512 where atoms are learned, and else 200. With 10,000 to
-        100,000 rows and `stop="auto"` it goes on to 1,024 learned atoms where validation rows clearly gain by them.
+        Upper limit on the steps of the path, which add one atom each. "auto" is 512 if atoms are learned, else 200.
+        With 10,000 to 100,000 rows and `stop="auto"`, it is 1,024 if these clearly lower the error of validation rows.
     selection : {"gain", "correlation", "residual", "random"}, default="gain"
-        How the next atom is picked: by exactly what the cost drops by when it is added and all weights are refitted;
-        by correlation with what is left; at the row with the largest residual; or at random.
+        How the next atom is picked: by the exact decrease of the cost after all coefficients are refitted; by its
+        correlation with the residual; at the row with the largest residual; or at random.
     update : {"orthogonal", "stagewise", "minres", "rescale"} or Update, default="orthogonal"
-        How weights follow: all are refitted after each step; only that of the new atom is set; all move along the
-        residual at their own rows; or all but the new one's are scaled alike. Only the first gives leave-one-out
-        errors and standard deviations. Objects of `kernelpursuit.updates` have parameters: `Stagewise(shrinkage=0.5)`.
+        How coefficients change in a step: all are refitted; only that of the new atom is set; all move along the
+        residual at their own rows; or the new one is set and one factor scales the others. Only the first gives
+        leave-one-out errors and standard deviations. Objects of `kernelpursuit.updates` have parameters:
+        `Stagewise(shrinkage=0.5)`.
     exchange : bool, default=False
         Whether every step ends with an attempt to swap the atom with the smallest residual for the row with the
         largest (Nair algorithm 1); for `update` "orthogonal" and "minres".
     candidates : {"auto", "all"}, int or array of int, default="auto"
-        Which atoms are looked at: all of them; that many, drawn anew each step; or just those named. "auto" is all,
-        and where there are more than 10,000, a random 10,000.
+        Which atoms a step compares: all of them; that many, drawn in each step; or those with these numbers. "auto" is
+        all, or a random 10,000 if there are more.
     shortlist : int, optional
-        Steps, at most, that one pass over all candidates serves, for many rows and candidates. After a pass all scores
-        are exact; between passes the best of a list of candidates is picked, whose scores alone are brought up to date.
-        None and 1 are a pass a step, which is exact; 16 is a good value, see the documentation on massive data. It is
-        for `selection` "gain" and "correlation" and `update="orthogonal"`, and where atoms are learned it has nothing
-        to do, since these are few.
+        Largest number of steps for one pass over all candidates, to save time with many rows and candidates. After a
+        pass all scores are exact. Between passes, only the scores of a list of the best candidates are updated, and
+        the best of these is picked. None and 1 mean a pass in each step, which is exact; 16 is a good value, see the
+        documentation on massive data. It needs `selection` "gain" or "correlation" and `update="orthogonal"`, and has
+        no effect on learned atoms, which are few.
     penalty : {"auto", "ridge", "rkhs", "nugget", "ols"} or None, default="auto"
-        What is added to the cost. "ridge" is `L = alpha I`, "rkhs" `L = n alpha K`; "auto" is "rkhs" where kernel,
-        scales and noise of a Gaussian process are learned (the squared loss, fewer than 5,000 rows, `alpha="auto"`,
-        `refine` not True), and else "ridge". "nugget" is no L, but `K + alpha I` in place of K; "ols" is alpha times
-        the squared weights of the atoms orthogonalised one after the other (Hagiwara's regularised orthogonal least
+        The penalty in the cost. "ridge" is `L = alpha I`, "rkhs" is `L = n alpha K`. "auto" is "rkhs" if the fit learns
+        kernel, scales and noise of a Gaussian process (the squared loss, fewer than 5,000 rows, `alpha="auto"`,
+        `refine` not True), else "ridge". "nugget" uses `K + alpha I` in place of K, without L. "ols" is alpha times
+        the squared coefficients of the successively orthogonalised atoms (Hagiwara's regularised orthogonal least
         squares). The intercept is never penalised.
     alpha : float or "auto", default="auto"
-        Strength of the penalty; of no effect with `penalty=None`. "auto" is learned with `gamma="learn"` under the
-        squared loss, and else 1e-3.
+        Strength of the penalty; no effect with `penalty=None`. "auto" is learned with `gamma="learn"` under the squared
+        loss, else 1e-3.
     stop : str or StoppingRule, default="auto"
-        How many atoms to keep. "auto" is `stopping.Loo(within=0.002)` where atoms are learned: the fewest whose
-        leave-one-out error is within 0.2 % of the least; and else, and under the losses "huber" and "quantile", "loo".
-        Others are: as many as give the least leave-one-out error ("loo"); the fewest within one standard error of that
-        ("one-se"); the least of a criterion ("mdl", "aic", "fpe", "hdaic", "tr1"), of the error on held-out rows
-        ("validation") or over folds ("cv"); until steps look like noise ("tcr", "tr3", "tr4"), or the residual is small
-        ("tol", "tr2"); a number that grows with the rows ("ptr"); or `max_atoms` ("max"). Rules join with `|`;
+        The rule that chooses the number of atoms. "auto" is `stopping.Loo(within=0.002)` if atoms are learned: the
+        fewest whose leave-one-out error is within 0.2 % of the least. Otherwise, and under the losses "huber" and
+        "quantile", it is "loo", the least leave-one-out error. Others: the fewest within one standard error of the
+        least ("one-se"); the minimum of a criterion ("mdl", "aic", "fpe", "hdaic", "tr1"), of the error on validation
+        rows ("validation") or over folds ("cv"); until steps look like noise ("tcr", "tr3", "tr4") or the residual is
+        small ("tol", "tr2"); a number that grows with the rows ("ptr"); `max_atoms` ("max"). Combine rules with `|`;
         `kernelpursuit.stopping` has them as objects. `select` applies another rule after the fit.
     loss : str or Loss, default="squared"
-        What is minimised, summed over rows, in place of the squared error: "huber" for targets with outliers,
-        "quantile" for a quantile or, by `losses.Quantile(q=0.9)`, another one than the median, "poisson" for counts,
-        or an object of `kernelpursuit.losses`. `predict` returns the mean that the scores stand for.
+        The loss to minimise, summed over rows: "squared"; "huber" for targets with outliers; "quantile" for the median
+        (`losses.Quantile(q=0.9)` for another quantile); "poisson" for counts; or an object of `kernelpursuit.losses`.
+        `predict` returns the mean that belongs to the scores.
     refine : bool or "auto", default="auto"
-        Whether atoms are moved after they were picked: their centres, one width for each, and the feature scales, by
-        the gradient of the cost on samples of the rows, for as long as rows that are held back gain from it. "auto"
-        tries that with `gamma="learn"` from 5,000 rows on, below which it was measured not to pay.
+        Whether to refine the picked atoms: L-BFGS optimises their centres, one width for each, and the feature scales,
+        on samples of the rows, as long as this lowers the error of validation rows. "auto" tries it with
+        `gamma="learn"` from 5,000 rows on; below that it did not pay in measurements.
     outside : {"auto", "return", "free"}, default="auto"
-        What predictions are outside the training rows. With "return" they go back to the mean of the targets (or to
-        the fit of functions that are always in): the model counts in full up to a quarter of the range of a feature
-        beyond its least and largest training value, less and less from there, and not at all from one range on. No
-        prediction leaves the range of the training targets by more than half of it. With "free" predictions are those
-        of the model everywhere. "auto" is "return" where something was learned, and else "free".
+        How to predict outside the training rows. With "return", predictions return to the mean of the targets (or to
+        the fit of functions that are always in). The model counts in full up to a quarter of the range of a feature
+        beyond its least and largest training value, then less and less, and not at all from one range on. No
+        prediction leaves the range of the training targets by more than half of it. "free" does not change
+        predictions. "auto" is "return" if scales were learned, else "free".
     trend : {"auto", "linear"} or None, default="auto"
-        Whether every model has a straight line in it, unpenalised (`dictionary.LinearTrend`): always, never, or where
-        something is learned and validation rows gain from it. A line that was asked for goes on outside the training
-        rows; one that "auto" has found ends at the limits of `outside`. `fixed_coef_` are its weights, for features of
-        mean 0 and standard deviation 1.
+        Whether every model includes an unpenalised straight line (`dictionary.LinearTrend`): always ("linear"), never
+        (None), or if a learned fit gains from it on validation rows ("auto"). The line of "linear" goes on outside the
+        training rows; the line of "auto" ends at the limits of `outside`. `fixed_coef_` are its coefficients, for
+        features of mean 0 and standard deviation 1.
     fit_intercept : bool, default=True
         Whether to fit a constant.
     truncate : float, "auto" or None, default=None
-        Largest absolute prediction, beyond which predictions are cut off; "auto" is the largest absolute target of
-        the training rows (Xu's truncation at M).
+        Limit at which absolute predictions are clipped; "auto" is the largest absolute target of the training rows
+        (Xu's truncation at M).
     sample_rows : int, "auto" or None, default="auto"
-        Rows, drawn with `random_state`, on which scales are learned and atoms picked; coefficients, leave-one-out
-        errors and the stopping rule are those of all rows, in passes over blocks. "auto" takes up to 200,000 rows where
-        scales are learned, and with a given width 10,000 of more than 50,000. None picks atoms on all rows, as do
-        losses and loops that need all of them in memory.
+        Number of random rows from which scales are learned and atoms picked. Coefficients, leave-one-out errors and the
+        stopping rule use all rows, in passes over blocks. "auto" is up to 200,000 rows if scales are learned, and with
+        a given width 10,000 of more than 50,000. None picks atoms on all rows, as do losses and loops that need all of
+        them in memory.
     memory_budget : int, optional
-        Bytes that the fit may take for dictionary values; a quarter of free memory by default. It changes the time
-        a fit takes, never its result; but of a source of rows, an eighth of it is for the sample.
+        Bytes for stored dictionary values; a quarter of free memory by default. It changes the time of a fit, not its
+        result, except that a fit of a source of rows uses an eighth of it for the sample.
     warm_start : bool, default=False
-        Whether `fit` goes on from the path of the last fit where only `max_atoms` or `stop` have changed since. It
-        saves time and never changes the result: where anything else changed, `fit` starts from scratch.
+        Whether `fit` extends the path of the last fit if only `max_atoms` or `stop` have changed since. It saves time
+        and never changes the result: if anything else changed, `fit` starts from scratch.
     forgetting : float, default=1.0
-        In `partial_fit`, how much a row counts beside the one after it: with 0.999, rows a thousand back count a third.
+        In `partial_fit`, the weight of a row relative to the next one: with 0.999, rows a thousand back count a third.
     checkpoint : str or Path, optional
-        A file in which a fit keeps, twice a minute, the sums of its passes over rows and the steps of its loop. The
-        same fit, begun again after it was killed, goes on from there with the same result, where `random_state` is a
-        number. The file is removed at the end.
+        A file in which the fit saves, twice a minute, the sums of its passes over rows and the steps of its loop. If
+        the fit is killed, the same call resumes from there with the same result, if `random_state` is a number. The
+        file is removed at the end.
     random_state : int, RandomState instance or None, default=None
-        Used for the samples that are learned from (of numbers, from 1,000 rows on), by `selection="random"`, by drawn
-        candidates, and to hold out rows or deal them to folds.
+        Seed of the samples that learning uses (for regression, from 1,000 rows on), of `selection="random"`, of random
+        candidates, and of validation rows and folds.
     n_jobs : int, optional
-        Threads; None or -1 for all. A process forked from this one uses one.
+        Number of threads; None or -1 for all. A process forked from this one uses one.
     verbose : bool, default=False
-        Whether to say on stderr what will be learned and about how long it will take, and show progress once two
-        seconds have passed.
+        Whether to print on stderr what the fit will learn and about how long it will take, and to show progress from
+        two seconds on.
 
     Attributes
     ----------
@@ -149,43 +150,43 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         Number of each kept atom in the dictionary: the training row, or the column of a precomputed X. Where atoms
         were refined, the training row that each started from.
     kernel_ : Kernel or Dictionary
-        The kernel, with one gamma for each feature where those were learned; else what `kernel` stands for.
+        The kernel, with one gamma for each feature if these were learned; else what `kernel` stands for.
     penalty_ : str or None
-        The penalty: what "auto" stands for.
+        The penalty that "auto" chose, or the one given.
     alpha_ : float
         Its strength.
     feature_scales_ : array of shape (n_features,) or None
-        How fast the model varies with each feature, in units of its standard deviation: 0 for one that has no say.
-        None where nothing was learned.
+        How fast the model varies with each feature, in units of its standard deviation; 0 for an irrelevant feature.
+        None if no scales were learned.
     coef_ : array of shape (`n_atoms_`,) or (n_targets, `n_atoms_`)
-        Weights.
+        Coefficients of the atoms.
     intercept_ : float or array of shape (n_targets,)
         Constant.
     fixed_coef_ : array of shape (n_functions,) or (n_targets, n_functions)
-        Weights of the functions that are always in (`dictionary.Always`).
+        Coefficients of the functions that are always in (`dictionary.Always`).
     n_atoms_ : int
         Number of atoms kept.
     path_ : PursuitPath
-        What happened, step by step.
+        Models and criteria of every size, step by step.
     stop_reason_ : str
         How many atoms were kept, and why.
     model_ : FittedModel
-        All that predictions are made of; see `kernelpursuit.model`.
+        What predictions need; see `kernelpursuit.model`.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (`n_features_in_`,)
-        Their names, where X has string column names.
+        Their names, if X has string column names.
 
     See Also
     --------
-    KernelPursuitClassifier : The same for classes.
+    KernelPursuitClassifier : The same for classification.
     kernelpursuit.presets : The systems of the papers as configurations of this class.
     kernelpursuit.pursuit_path : The plain function under this class.
 
     Notes
     -----
-    Fitting costs one pass over the n x M dictionary per atom; predicting, `n_atoms_` kernel values a row. Ties go to
-    the lowest atom number, and an atom that is numerically dependent on the picked ones is skipped and recorded.
+    Fitting costs one pass over the n x M dictionary for each atom; predicting costs `n_atoms_` kernel values a row.
+    Ties go to the lowest atom number. An atom that is numerically dependent on the picked ones is skipped and recorded.
 
     References
     ----------
@@ -282,20 +283,20 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         return_std : bool, default=False
             Whether to return standard deviations of the predictions as well.
         interval : float, optional
-            The fraction of new targets that intervals should hold, to return these as well; see `predict_interval`.
-            As a parameter of `predict` it passes through a `Pipeline`.
+            The fraction of new targets that intervals should contain, to return intervals as well; see
+            `predict_interval`. As a parameter of `predict`, it works through a `Pipeline`.
 
         Returns
         -------
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Predictions; float32 for float32 rows.
         std : array of the same shape
-            Only with `return_std`, and only where weights are refitted. Where nothing was learned, it is
+            Only with `return_std`, and only if coefficients are refitted. If no atoms were learned, it is
             `sigma sqrt(1 + phi(x)' (D'D + L)^{-1} phi(x))`, where phi(x) holds the intercept and the atoms at x and
             `sigma² = RSS / (n - dof)`: the standard deviation of a new observation at x in the Bayesian linear
-            model of the kept atoms with noise sigma, which takes their choice as given. Where something was learned,
-            sigma follows the size of errors at x, and far from the training rows the standard deviation of the targets
-            is added in squares.
+            model of the kept atoms with noise sigma, which takes their choice as given. If atoms were learned, sigma
+            follows the size of errors at x, and far from the training rows the standard deviation of the targets is
+            added in squares.
         lower, upper : arrays of the same shape
             Only with `interval`: `predict(X, interval=0.9)` returns `(y, lower, upper)`, and with `return_std=True` as
             well, `(y, std, lower, upper)`.
@@ -315,23 +316,24 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
     @takes_sources
     def predict_interval(self, X: Matrix, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-        """Predict intervals that hold a given fraction of new targets.
+        """Predict intervals that should contain a given fraction of new targets.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
             Rows, as for `predict`.
         coverage : float, default=0.9
-            The fraction of targets that intervals should hold, between 0 and 1.
+            The fraction of new targets that intervals should contain, between 0 and 1.
 
         Returns
         -------
         lower, upper : arrays of shape (n_samples,) or (n_samples, n_targets)
-            Conformal intervals from the errors that training rows have, each left out; no refit is needed. Where
-            something was learned they are the prediction less and plus `q s(x)`: s(x) is a scale of the error at x, and
-            q the quantile of the errors in units of it. They are wider where errors are larger, and far from the
-            training rows. Else they have one width, the quantile of the errors themselves; without bound where a
-            training row is interpolated, so that nothing is left to say what its error would be.
+            Conformal intervals from the leave-one-out errors of training rows, without a refit. If atoms were learned,
+            they are the prediction -/+ `q s(x)`: s(x) is a scale of the error at x, and q the quantile of the errors
+            in units of it. They are wider where errors are larger, and far from the training rows. Up to 1,000 rows,
+            the errors are those of a Gaussian process with an atom at every row, if it was learned by evidence. If no
+            atoms were learned, intervals have constant width, the quantile of the errors themselves; they are infinite
+            if a training row is interpolated, because its error is then unknown.
         """
         check_is_fitted(self)
         fraction, model = check_coverage("coverage", coverage), self.model_

@@ -30,6 +30,16 @@ class Mix:
     rows     the centres
     scores   what the model makes of each, shape (n_centers,), before anything is faded or clipped
     shares   how much of that each row has, shape (n_rows, n_centers); they add up to about 1
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> X, y = make_chirp(100)
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=10, stop="max").fit(X, y)
+    >>> mix = model.explain(X[:2]).mix
+    >>> mix.shares.shape, mix.rows.shape  # of two rows; of the centres
+    ((2, 10), (10, 1))
     """
 
     numbers: np.ndarray
@@ -72,6 +82,17 @@ class Explanation:
         The mean score, before `outside`, of the background rows.
     standard_error : array of shape (n_rows, n_features) or None
         Of `features` where orders were sampled; None where they are exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_friedman
+    >>> X, y = make_friedman(200)
+    >>> model = KernelPursuitRegressor(gamma=0.5, max_atoms=20).fit(X, y)
+    >>> found = model.explain(X[:2])
+    >>> bool(np.allclose(found.base + found.atoms.sum(axis=1) + found.outside, model.predict(X[:2])))
+    True
     """
 
     scores: np.ndarray

@@ -129,7 +129,7 @@ def _block(part: KernelAtoms, coef: np.ndarray, n_features: int) -> Block:
     embedding = tuple(_embedding(kernel, part.state()["origin"], n_features))
     centers = embedded(dense(part.centers, np.float64), embedding)
     sums, value = _formula(kernel, n_features)
-    return _without_idle_columns(Block(embedding, centers, sums, value=value, factors=part.factors, coef=coef))
+    return _without_irrelevant_columns(Block(embedding, centers, sums, value=value, factors=part.factors, coef=coef))
 
 
 def _embedding(kernel: Kernel, origin: EmbeddingOrigin, n_features: int) -> Iterator[Affine | Circle]:
@@ -186,7 +186,7 @@ def embedded(X: np.ndarray, embedding: Embedding) -> np.ndarray:
     return np.hstack(columns)
 
 
-def _without_idle_columns(block: Block) -> Block:
+def _without_irrelevant_columns(block: Block) -> Block:
     """The block without columns that are 0 for every row, since their scale is."""
     parts: list[Affine | Circle] = []
     kept: list[np.ndarray] = []

@@ -63,6 +63,17 @@ class Exported:
     multiply_adds  of one prediction, and `exponentials` beside them
     microseconds   that one prediction takes about, called with one row
     note           what else is to be said, such as what quantisation costs
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=10, stop="max").fit(*make_chirp(100))
+    >>> written = model.export("chirp.h")
+    >>> written.target, written.multiply_adds, written.exponentials
+    ('C99 in double', 20, 10)
+    >>> written.n_bytes == written.path.stat().st_size
+    True
     """
 
     path: Path

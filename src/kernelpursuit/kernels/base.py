@@ -26,6 +26,15 @@ class Kernel(ByName, ABC):
     other and with positive numbers: `RBF(1.0) + Linear()`, `2.0 * RBF(1.0) * Periodic(period=7.0)`.
 
     Subclass `FormulaKernel` for a kernel of your own.
+
+    Examples
+    --------
+    >>> from kernelpursuit.kernels import RBF, Linear
+    >>> kernel = RBF() + 0.1 * Linear(gamma=1.0)
+    >>> kernel.takes_gamma, kernel.is_mercer
+    (True, True)
+    >>> kernel.with_gamma(0.5)
+    RBF(gamma=0.5) + 0.1 * Linear(gamma=1.0)
     """
 
     #: Inverse width; None where it is left to the estimator's `gamma`, and a tuple for several kernels in one.

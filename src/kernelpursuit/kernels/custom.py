@@ -18,6 +18,15 @@ class CallableKernel:
 
     It may be asymmetric or indefinite. Say `is_mercer=True` to use it with rules that need a positive semidefinite
     kernel (`selection="residual"`, `penalty="rkhs"`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.kernels import CallableKernel
+    >>> overlap = CallableKernel(lambda X, C: np.minimum(X[:, None], C).sum(axis=2), is_mercer=True)
+    >>> overlap(np.array([[1.0, 0.0], [0.5, 0.5]]))  # of histograms
+    array([[1. , 0.5],
+           [0.5, 1. ]])
     """
 
     function: Callable[[Matrix, Matrix], ArrayLike]

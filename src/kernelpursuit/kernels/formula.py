@@ -27,6 +27,19 @@ class FormulaKernel(Kernel):
     gamma : float, array of shape (n_features,), "scale" or None
         Inverse width, or one for each feature. "scale" is `1 / (n_features * X.var())`. None means: whatever the
         estimator's `gamma` says (and "scale" of the first argument when the kernel is called by itself).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.kernels import FormulaKernel
+    >>> class Cosine(FormulaKernel):
+    ...     kind = "linear"
+    ...     is_stationary = False
+    ...     def embed(self, X, origin):
+    ...         z = super().embed(X, origin)
+    ...         return z / np.linalg.norm(z, axis=1, keepdims=True)
+    >>> Cosine(gamma=1.0)([[1.0, 0.0]], [[5.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.707]])
     """
 
     gamma: Any = None

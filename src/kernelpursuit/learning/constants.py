@@ -4,9 +4,9 @@ Each line ends with the benchmark that shows, in brackets, whether a constant se
 the others were chosen by hand, and single values of them were not compared in the records that are kept.
 
 [battery]    errors on generated functions, beside simple models: `make bench-battery`, docs/battery.md
-[defaults]   errors on data sets, beside tuned rivals: `make bench-defaults`, docs/defaults.md
-[choices]    errors on data sets with this choice and with others: `make bench-choices`, docs/defaults.md
-[refine]     errors and times with refined atoms and without: `make bench-choices`, docs/defaults.md
+[defaults]   errors on data sets, beside tuned rivals: `make bench-defaults`, docs/defaults-measured.md
+[choices]    errors on data sets with this choice and with others: `make bench-choices`, docs/defaults-measured.md
+[refine]     errors and times with refined atoms and without: `make bench-choices`, docs/defaults-measured.md
 [systems]    errors of the systems of the papers with learned scales: `make bench-systems`, docs/five-papers-today.md
 [growth]     errors, atoms and times with more atoms and without: `make bench-growth`, docs/defaults.md
 [classes]    errors and log losses of classifiers, beside tuned rivals: `make bench-classify`

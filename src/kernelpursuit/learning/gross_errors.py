@@ -165,7 +165,7 @@ def usual_targets(y: np.ndarray, extremes: np.ndarray) -> np.ndarray:
         strange = np.unique(extremes[((extremes < limits[0]) | (extremes > limits[1])).any(axis=1)])
         warnings.warn(
             f"y holds values far from all others: {_some([f'{value:g}' for value in strange], len(strange))}; such "
-            "rows are left out of the fit; correct or drop them, or use loss='huber', which bears them.",
+            "rows are left out of the fit; correct or drop them, or use loss='huber', which is robust.",
             GrossErrorWarning,
             stacklevel=7,
         )
@@ -193,7 +193,7 @@ def wild_targets(y: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     if places:
         warnings.warn(
             f"y holds {_count(len(places))} far from all others: {_some(places, len(places))}; such rows are left out "
-            "of the fit; correct or drop them, or use loss='huber', which bears them.",
+            "of the fit; correct or drop them, or use loss='huber', which is robust.",
             GrossErrorWarning,
             stacklevel=7,
         )

@@ -52,7 +52,7 @@ class Loss(ByName):
     #: Whether a loss of kind "real" is of use for the codes -1 and +1 of classes as well.
     takes_codes: ClassVar[bool] = True
     #: Whether it is for targets of which some may be far off. These make up most of the loss then, however well the
-    #: others are fitted, so that a part of it is no measure of what may be given away for fewer atoms.
+    #: others are fitted, so that a fraction of it is no measure of what may be given away for fewer atoms.
     is_for_outliers: ClassVar[bool] = False
     #: What the sum of losses is multiplied by before the penalty is added. A penalty has the unit of a squared target;
     #: a loss that has another one takes a factor with the missing unit, so that the same `alpha` means the same.

@@ -19,6 +19,16 @@ class Softmax(Loss):
     The curvature is `max_c 2 p_c (1 - p_c)`, at most 1/2. It bounds the largest eigenvalue of the Hessian
     `diag(p) - p p'` by Gershgorin's circles, as the constant 1/2 of Boehning (1992) does for all scores. Where the
     class of a row has almost no probability it is raised, so that a step stays within reach of the other scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.losses import Softmax
+    >>> scores = np.array([[0.0, 3.0], [0.0, 0.0], [0.0, 0.0]])  # three classes, two rows
+    >>> Softmax().probabilities(scores).round(3)
+    array([[0.333, 0.909],
+           [0.333, 0.045],
+           [0.333, 0.045]])
     """
 
     name = "softmax"

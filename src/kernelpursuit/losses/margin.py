@@ -78,6 +78,13 @@ class SquaredTanh(MarginLoss):
     ----------
     target : float
         What tanh of the score should be, between 0 and 1; 0.65 is from LeCun et al. (1998), by way of KMP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.losses import SquaredTanh
+    >>> SquaredTanh().cost(np.array([-10.0, 0.0, np.arctanh(0.65), 10.0])).round(3)  # least at the target, bounded
+    array([2.722, 0.423, 0.   , 0.122])
     """
 
     target: float = 0.65
@@ -111,6 +118,14 @@ class Logistic(MarginLoss):
 
     The score is half the log-odds of +1. The curvature is the second derivative for m above -2; below, that falls off
     while the gradient does not, and the curvature is `|gradient| / (32 + |m|)` where this is larger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.losses import Logistic
+    >>> Logistic().probabilities(np.array([[-1.0, 0.0, 1.0]])).round(3)  # of -1 and +1, at three scores
+    array([[0.881, 0.5  , 0.119],
+           [0.119, 0.5  , 0.881]])
     """
 
     name = "logistic"
@@ -143,6 +158,13 @@ class Exponential(MarginLoss):
     """Loss of AdaBoost, `exp(-m)` (Schapire et al. 1998).
 
     Below m = -30, where it is 1e13, it goes on as the parabola that touches it. The curvature is the second derivative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.losses import Exponential
+    >>> Exponential().cost(np.array([-8.0, -1.0, 0.0, 1.0])).round()  # a row far on the wrong side outweighs all
+    array([2.981e+03, 3.000e+00, 1.000e+00, 0.000e+00])
     """
 
     name = "exponential"
@@ -170,6 +192,13 @@ class DoomII(MarginLoss):
 
     It is not convex for m < 0. The curvature is the second derivative where that is larger than a quarter of the
     gradient, and else that quarter, so that no row asks for a step of more than 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.losses import DoomII
+    >>> DoomII().cost(np.array([-10.0, 0.0, 10.0])).round(3)  # at margins far below 0, no more than 2
+    array([2., 1., 0.])
     """
 
     name = "doom2"
@@ -197,6 +226,13 @@ class SquaredHinge(MarginLoss):
     """Squared hinge, `max(0, 1 - m)²` (the L2 loss of support vector machines: Cortes and Vapnik 1995).
 
     The curvature is the second derivative: 2 for m < 1, and 0 for rows beyond, as in Newton's method (Chapelle 2007).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.losses import SquaredHinge
+    >>> SquaredHinge().cost(np.array([-1.0, 0.0, 1.0, 2.0]))  # nothing from margin 1 on
+    array([4., 1., 0., 0.])
     """
 
     name = "squared_hinge"
@@ -231,6 +267,13 @@ class SmoothHinge(MarginLoss):
     ----------
     width : float
         Width of the rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.losses import SmoothHinge
+    >>> SmoothHinge(width=0.5).cost(np.array([-1.0, 0.0, 1.0, 2.0]))  # the hinge but for 0.75 to 1.25
+    array([2.    , 1.    , 0.0625, 0.    ])
     """
 
     width: float = 0.5

@@ -37,7 +37,7 @@ def average(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> float:
-    """Value with the part `q` of the weight below it; the middle of two where the part ends between them."""
+    """Value with the fraction `q` of the weight below it; the middle of two where it ends between them."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])
     # The sum of weights is known to rounding only.

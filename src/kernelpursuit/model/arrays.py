@@ -31,6 +31,16 @@ def to_arrays(model: FittedModel | OneVsRestModel) -> dict[str, Any]:
     ValueError
         Where the model holds functions of the user's: callable kernels, `dictionary.Functions`, losses or penalties
         that this library does not know.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.model import to_arrays
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=20).fit(*make_chirp(100)).model_
+    >>> arrays = to_arrays(model)
+    >>> type(arrays.pop("structure")), {type(value) for value in arrays.values()}
+    (<class 'dict'>, {<class 'numpy.ndarray'>})
     """
     writer = Writer()
     tree = {"version": VERSION, "model": writer.write(model, "")}
@@ -44,6 +54,17 @@ def from_arrays(arrays: Mapping[str, Any]) -> FittedModel | OneVsRestModel:
     ------
     ValueError
         Where something is missing, or is not what `to_arrays` would have written.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.model import from_arrays, to_arrays
+    >>> X, y = make_chirp(100)
+    >>> estimator = KernelPursuitRegressor(gamma=3.0, max_atoms=20).fit(X, y)
+    >>> again = from_arrays(to_arrays(estimator.model_))
+    >>> again.reason == estimator.stop_reason_
+    True
     """
     tree = arrays.get(STRUCTURE)
     if not isinstance(tree, Mapping) or tree.get("version") != VERSION:

@@ -67,6 +67,14 @@ class FittedModel:
     optimism     how many times larger errors are of rows that scales were not tuned on
     classes      labels of the classes, of a classifier; else None
     feature_names   of the features, where the caller had some
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=40, stop="one-se").fit(*make_chirp(100)).model_
+    >>> model.n_steps, model.atoms.n_atoms  # kept, and on the whole path
+    (21, 40)
     """
 
     path: PursuitPath

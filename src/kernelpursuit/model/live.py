@@ -84,6 +84,10 @@ class LiveModel:
         path = replace(path, largest_target=largest, n_units=float(moments.total_weight))
         size = count_atoms(path.n_steps)
         reason = f"{size}: {self.n_seen} rows so far, the latest by partial_fit"
+        if solution.ridge:
+            reason += (
+                f"; a ridge of {solution.ridge:g} of the mean square stands for what the rows that count do not tell"
+            )
         model = replace(model, path=path, n_steps=path.n_steps, reason=reason)
         if model.outside is not None and len(block):
             model = replace(model, outside=_widened(model.outside, model, block))

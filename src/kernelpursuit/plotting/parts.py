@@ -29,7 +29,7 @@ LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))
 
 
 def best_of(estimator: BaseEstimator) -> BaseEstimator:
-    """Return the estimator itself, or the one that a search has settled on."""
+    """Return the estimator itself, or the best one of a search."""
     return getattr(estimator, "best_estimator_", estimator)
 
 

@@ -34,7 +34,7 @@ class ScalesDisplay:
 
     A scale is how fast the model bends along a standardised feature: the larger, the shorter the way over which
     predictions change direction. It is no measure of importance: a feature that counts for much, but along a straight
-    line, has a small one. A feature with scale 0 has no say in the model; it is shown in grey.
+    line, has a small one. A feature with scale 0 is irrelevant to the model; it is shown in grey.
 
     Attributes
     ----------
@@ -44,6 +44,14 @@ class ScalesDisplay:
         Names of the features, in the same order.
     max_features : int
         Most features that are drawn; the others are counted in a line above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.plotting import ScalesDisplay
+    >>> display = ScalesDisplay(scales=np.array([2.0, 0.5, 0.0]), names=["dose", "age", "day"]).plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['dose', 'age', 'day']
     """
 
     scales: np.ndarray
@@ -90,7 +98,8 @@ class ScalesDisplay:
         scales = self.scales[: self.max_features]
         places = np.arange(len(scales))
         bars = ax.barh(places, scales, color=BLUE, height=0.7)
-        ax.bar_label(bars, [f"{scale:.2g}" if scale else "idle" for scale in scales], padding=4, fontsize="small")
+        labels = [f"{scale:.2g}" if scale else "irrelevant" for scale in scales]
+        ax.bar_label(bars, labels, padding=4, fontsize="small")
         ax.set_yticks(places, [literal(name) for name in distinct_names(self.names[: self.max_features])])
         for label, scale in zip([*ax.get_yticklabels(), *ax.texts], [*scales, *scales]):
             label.set_color("black" if scale else GREY)
@@ -99,8 +108,8 @@ class ScalesDisplay:
         ax.set_xlim(0)
         ax.set(xlabel="scale of the standardised feature")
         if hidden := len(self.scales) - len(scales):
-            idle = int((self.scales[len(scales) :] == 0).sum())
-            words = f"and {hidden} more" + (f", {idle} of them idle" if idle else "")
+            irrelevant = int((self.scales[len(scales) :] == 0).sum())
+            words = f"and {hidden} more" + (f", {irrelevant} of them irrelevant" if irrelevant else "")
             ax.set_title(words, loc="left", fontsize="small", color=GREY)
         tidy(ax)
         return self

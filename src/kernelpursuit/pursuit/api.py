@@ -59,57 +59,58 @@ def pursuit_path(
     gamma : float, array of shape (n_features,) or "scale"
         Inverse width of every kernel that has none of its own.
     max_atoms : int
-        Most steps, and so most atoms, on the path.
+        Upper limit on the steps, and so on the atoms, of the path.
     selection : {"gain", "correlation", "residual", "random"}
         How the next atom is picked.
     update : {"orthogonal", "stagewise", "minres", "rescale"} or Update
-        How weights follow: all are refitted; only that of the new atom is set; all move along the residual; or all
-        others are scaled alike. See `kernelpursuit.updates`.
+        How coefficients change in a step: all are refitted; only that of the new atom is set; all move along the
+        residual; or the new one is set and one factor scales the others. See `kernelpursuit.updates`.
     exchange : bool
         Whether every step ends with an attempt to swap an atom of the model for a better one (Nair algorithm 1); for
         `update` "orthogonal" and "minres", kernels at the training rows, and the squared loss.
     candidates : {"auto", "all"}, int or array of int
-        Who is looked at: all atoms, that many drawn anew each step, or just these; "auto" is all up to 10,000, and
-        a random 10,000 where there are more.
+        Which atoms a step compares: all of them, that many random ones in each step, or those with these numbers.
+        "auto" is all, or a random 10,000 if there are more.
     shortlist : int, optional
-        Steps, at most, that one pass over all candidates serves: between passes the best of a list of candidates is
-        picked, whose scores alone are brought up to date. 1 and None are a pass a step, which is exact; 16 about halves
-        the time for thousands of candidates. For `selection` "gain" and "correlation" and `update="orthogonal"`.
+        Largest number of steps for one pass over all candidates. Between passes, only the scores of a list of the best
+        candidates are updated, and the best of these is picked. 1 and None mean a pass in each step, which is exact; 16
+        about halves the time for thousands of candidates. It needs `selection` "gain" or "correlation" and
+        `update="orthogonal"`.
     penalty : {"ridge", "rkhs", "nugget", "ols"}, Penalty or None
-        The penalty L: `alpha I`; `n alpha K`; none, but with `K + alpha I` in place of K; alpha on the weights of the
-        atoms orthogonalised one after the other; or one of your own, see `kernelpursuit.penalties`.
+        The penalty L: `alpha I`; `n alpha K`; none, but `K + alpha I` in place of K; alpha on the coefficients of the
+        successively orthogonalised atoms; or one of your own, see `kernelpursuit.penalties`.
     alpha : float
-        Strength of the penalty; of no effect with `penalty=None`.
+        Strength of the penalty; no effect with `penalty=None`.
     stop : str or StoppingRule
-        Asked after each step whether to end.
+        The rule that decides after each step whether to end.
     loss : str or Loss
-        What is minimised in place of `(y_i - f(x_i))²`; see `kernelpursuit.losses`. A margin loss takes y in {-1, +1},
-        "softmax" a column of zeros and ones for each class.
+        The loss to minimise in place of `(y_i - f(x_i))²`; see `kernelpursuit.losses`. A margin loss needs y in
+        {-1, +1}, "softmax" a column of zeros and ones for each class.
     fit_intercept : bool
         Whether to fit a constant that is not penalised.
     sample_weight : array of shape (n_samples,), optional
         A row of weight 2 counts as two rows. Rows of weight 0 are left out.
     memory_budget : int, optional
-        Bytes that may be taken for stored dictionary values; by default a quarter of free memory.
+        Bytes for stored dictionary values; by default a quarter of free memory.
     random_state : int, optional
-        Seed for `selection="random"`, drawn candidates and held-out rows; None draws another one each time.
+        Seed for `selection="random"`, random candidates and validation rows; None draws another one each time.
     n_jobs : int, optional
         Threads; None or -1 for all.
     verbose : bool
         Whether to show progress on stderr once two seconds have passed.
     callback : callable, Callback or list of these, optional
-        Called with the path after every step; a true answer ends the loop. See `kernelpursuit.callbacks`.
+        Called with the path after every step; a true result ends the loop. See `kernelpursuit.callbacks`.
 
     Returns
     -------
     PursuitPath
-        Atoms, criteria and weights of the models with 0, 1, ... atoms.
+        Atoms, criteria and coefficients of the models with 0, 1, ... atoms.
 
     Notes
     -----
-    Time: one pass over the n x M dictionary a step (or every few, with `shortlist`) for "gain" and "correlation" over
-    all candidates, O(n k) a step otherwise. Memory: n k numbers for the basis, and the dictionary as far as it fits the
-    budget.
+    Time: for "gain" and "correlation" over all candidates, one pass over the n x M dictionary in each step (or every
+    few, with `shortlist`); otherwise O(n k) a step. Memory: n k numbers for the basis, and the dictionary as far as it
+    fits the budget.
 
     Examples
     --------

@@ -16,6 +16,9 @@ from kernelpursuit.rows import ArraySource, RowBlock, block_size
 
 # The least part of a new atom's squared length that is new beside the others: rounding of values leaves four digits.
 NEW = 1e-12
+# Where rows that count tell nothing of some atoms, products are indefinite by rounding. A ridge of the mean square of a
+# direction times the first of these that makes them definite stands for what is not known.
+RIDGES = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Solution:
     cost             penalised cost, shape (n_sizes,)
     target_residual  sums of squared residuals, shape (n_sizes, n_targets)
     dof              effective degrees of freedom, shape (n_sizes,)
+    ridge            of the mean square of a direction, which was added to factorise the products; commonly 0
     """
 
     R: np.ndarray
@@ -33,6 +37,7 @@ class Solution:
     cost: np.ndarray
     target_residual: np.ndarray
     dof: np.ndarray
+    ridge: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -104,8 +109,7 @@ class LiveFit:
         assert inverse is not None
         L = replace(self, columns=columns)._matrix()
         between, own_penalty = inverse.T @ L[:old, old:], self._penalty_of_directions(L[:old, :old])
-        U = moments.factor(own_penalty)
-        assert U is not None, "the fit was solved before"
+        U, _ = self._factor(own_penalty)
         root, root_earlier = np.sqrt(block.sample_weights), np.sqrt(earlier.sample_weights)
         before, more = self.columns.values(block.X) * root, columns.values(block.X)[old:] * root
         known, seen = self.columns.values(earlier.X) * root_earlier, columns.values(earlier.X)[old:] * root_earlier
@@ -138,12 +142,7 @@ class LiveFit:
         L = self._matrix()
         penalty = self._penalty_of_directions(L)
         total = self.moments.gram + penalty
-        U = self.moments.factor(penalty)
-        if U is None:
-            raise ValueError(
-                "atoms are dependent on each other over the rows that count; give a larger alpha, or a forgetting "
-                "nearer to 1."
-            )
+        U, ridge = self._factor(penalty)
         R, b = np.triu(U @ self.R), solve_upper(U, self.moments.products, transposed=True)
         live = self
         if not dpocon(U, np.abs(total).sum(axis=0).max())[0] > WELL_CONDITIONED:
@@ -151,7 +150,22 @@ class LiveFit:
             gram = solve_upper(U, np.ascontiguousarray(half.T), transposed=True)
             moments = replace(self.moments, gram=0.5 * (gram + gram.T), products=b)
             live = replace(self, columns=replace(self.columns, inverse=None).orthonormal(R), R=R, moments=moments)
-        return self._criteria(R, b, L), live
+        return replace(self._criteria(R, b, L), ridge=ridge), live
+
+    def _factor(self, penalty: np.ndarray) -> tuple[np.ndarray, float]:
+        """R with `R'R = G + L`, and the ridge that was needed for it, commonly 0."""
+        U = self.moments.factor(penalty)
+        if U is not None:
+            return U, 0.0
+        size = float(np.trace(self.moments.gram + penalty)) / len(penalty)
+        for ridge in RIDGES:
+            U = self.moments.factor(penalty + ridge * size * np.eye(len(penalty)))
+            if U is not None:
+                return U, ridge
+        raise ValueError(
+            "atoms are dependent on each other over the rows that count; give a larger alpha, or a forgetting nearer "
+            "to 1."
+        )
 
     def _criteria(self, R: np.ndarray, b: np.ndarray, L: np.ndarray) -> Solution:
         """What products alone say of every size: with P the penalty between directions, I - P are their products."""

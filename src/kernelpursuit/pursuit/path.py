@@ -129,7 +129,7 @@ class PursuitPath:
         is the root of the sum, `loo` and `validation` are means of the loss, and `loo` is an approximation: one step of
         Newton's method, in the metric of the last refit, away from the weights without the row.
     loo_error, validation_error, cv_error : arrays of shape (n_steps + 1,) or None
-        Part of the rows, left out, held out or in folds, that are put in a wrong class; for classifiers.
+        Fraction of the rows, left out, held out or in folds, that are put in a wrong class; for classifiers.
     inverse_temperature : array of shape (n_steps + 1,) or None
         What scores are multiplied by before they become probabilities, for classifiers whose loss has none of its own;
         with many rows, that of a model up to a tenth smaller.
@@ -152,6 +152,17 @@ class PursuitPath:
         With a nugget, the same of the columns of `K + alpha I` that are fitted; without one, None.
     coherence : float or None
         The largest `|d_i' d_j| / (||d_i|| ||d_j||)` over two candidates; None where no rule asked for it.
+
+    Examples
+    --------
+    >>> from kernelpursuit import pursuit_path
+    >>> from kernelpursuit.data import make_chirp
+    >>> X, y = make_chirp(200)
+    >>> path = pursuit_path(X, y, gamma=3.0, max_atoms=60)
+    >>> path.n_steps, int(path.loo.argmin())  # atoms picked; where the leave-one-out error is least
+    (60, 40)
+    >>> path.coef(5).shape  # weights of the model with 5 atoms
+    (5, 1)
     """
 
     atom: np.ndarray
@@ -252,7 +263,7 @@ class PursuitPath:
         return refit.get("target_residual", self.target_residual[k]) * (self.n_units / self.total_weight) / free
 
     def half_width(self, k: int, coverage: float) -> np.ndarray:
-        """Half the width of intervals of one width that hold this part of new targets, around the model after k steps.
+        """Half the width of intervals, all of one width, that hold this fraction of new targets, after k steps.
 
         The quantile of the absolute leave-one-out errors, shape (n_targets,); linear between the levels that are kept.
         """

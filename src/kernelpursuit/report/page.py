@@ -65,7 +65,7 @@ def _filled(estimator: BaseKernelPursuit, content: Plain, title: str | None) -> 
         "facts": facts_of(estimator),
         "settings": settings_of(estimator),
         "shown": _shown(optional["rows"]),
-        "idle": [name for name, value in zip(scales["names"], scales["values"]) if not value] if scales else [],
+        "irrelevant": [name for name, value in zip(scales["names"], scales["values"]) if not value] if scales else [],
         "banded": any(one["error"] for group in content["criteria"] for one in group["series"]),
         "largest_scale": max([*(scales["values"] if scales else ()), 1e-300]),
         "n_features": estimator.n_features_in_,

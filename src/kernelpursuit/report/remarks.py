@@ -29,7 +29,7 @@ def remarks_on_model(model: FittedModel | OneVsRestModel, states: States) -> lis
     if "still falling" in model.reason or "was not reached" in model.reason:
         found.append("The path ended before its stopping rule had seen enough; a larger max_atoms may lower the error.")
     if "interrupted" in model.reason:
-        found.append("The fit was interrupted, and the model is of what it had found by then.")
+        found.append("The fit was interrupted, and the model is the best found so far.")
     skipped = {atom for one in model.models for _, atom in one.path.skipped}
     if skipped:
         s, were = ("", "was") if len(skipped) == 1 else ("s", "were")
@@ -45,11 +45,9 @@ def remarks_on_model(model: FittedModel | OneVsRestModel, states: States) -> lis
     if any(one.path.loo is not None and not np.isfinite(one.path.loo[one.n_steps]) for one in model.models):
         found.append("A training row is interpolated, so that there is no leave-one-out error.")
     scales = model.origin.scales
-    if scales is not None and (n_idle := int((scales == 0).sum())):
-        s, have = ("", "has") if n_idle == 1 else ("s", "have")
-        found.append(
-            f"{n_idle} of {len(scales)} features {have} scale 0: the model does not look at {'them' if s else 'it'}."
-        )
+    if scales is not None and (n_irrelevant := int((scales == 0).sum())):
+        have = "is irrelevant: it has" if n_irrelevant == 1 else "are irrelevant: they have"
+        found.append(f"{n_irrelevant} of {len(scales)} features {have} scale 0.")
     return found
 
 

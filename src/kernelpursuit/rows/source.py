@@ -43,6 +43,15 @@ class RowBlock:
     weights  their sample weights; None for ones
     counts   how often each was seen, where its weight says something else; else None
     kept     their numbers, where some between them were left out; None where they are consecutive
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit.rows import open_rows
+    >>> source = open_rows(np.arange(10.0).reshape(5, 2), y=np.arange(5.0))
+    >>> first, second = source.blocks(3)
+    >>> first.X.shape, second.start, second.numbers, second.total_weight
+    ((3, 2), 3, array([3, 4]), 2.0)
     """
 
     start: int
@@ -76,6 +85,20 @@ class RowSource(ABC):
     """Rows that can be passed over more than once, always in the same order.
 
     A source holds no state of a pass, so that several may go on at once, and can be pickled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.rows import RowBlock, RowSource
+    >>> class Waves(RowSource):
+    ...     n_rows, n_features, n_targets = 3000, 1, 1
+    ...     def blocks(self, size, start=0):
+    ...         for first in range(start, self.n_rows, size):
+    ...             x = np.arange(first, min(first + size, self.n_rows))[:, None] / 500
+    ...             yield RowBlock(first, x, np.sin(x))
+    >>> KernelPursuitRegressor(gamma=1.0, max_atoms=10).fit(Waves()).predict([[1.0]]).round(2)
+    array([0.84])
     """
 
     #: Number of rows; None where only a pass over them tells.

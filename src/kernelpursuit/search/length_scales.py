@@ -66,7 +66,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         Inverse widths of every kernel that has none of its own. "auto" is nine values from 1/256 to 256 times one over
         the median squared distance between rows (for the Laplacian kernel, the median sum of absolute differences).
     alphas : array of shape (n_alphas,), optional
-        Strengths of the penalty; by default the estimator's own.
+        Strengths of the penalty; by default that of the estimator.
     by : str or StoppingRule, default="stop"
         The criterion to minimise: that of the estimator's own stopping rule ("stop"), or that of a rule of
         `kernelpursuit.stopping`, given as an object or a name: "loo" (Hagiwara), "cv" (Nair), "mdl", "validation", ...
@@ -97,10 +97,10 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
         Name of the criterion.
     shared_distances_ : bool
         Whether distances were computed once for all fits. If not, every fit evaluates its kernels, with the same
-        result. Distances are shared from 32 features on, since below that a kernel is evaluated as fast as memory is
-        read. They are not shared where they and the dictionary's values exceed the estimator's `memory_budget`, where
-        its `candidates` leave atoms out or `refine=True` learns others, for sparse rows, and for kernels that are
-        not functions of a distance.
+        result. Distances are shared from 32 features on; with fewer, evaluating a kernel is as fast as reading memory.
+        They are not shared if they and the dictionary's values exceed the estimator's `memory_budget`, if its
+        `candidates` leave atoms out or `refine=True` moves them, for sparse rows, and for kernels that are not
+        functions of a distance.
     classes_ : array of shape (n_classes,)
         Class labels; classifiers only.
     n_features_in_ : int

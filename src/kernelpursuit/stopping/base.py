@@ -35,6 +35,21 @@ class StoppingRule(ByName):
     """Base of all rules; by itself it never fires and keeps every atom.
 
     `path` is a `PursuitPath`; while the loop runs, it ends with the current step.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import StoppingRule
+    >>> class SmallGains(StoppingRule):
+    ...     name = "small-gains"
+    ...     def fired(self, path):
+    ...         return path.n_steps > 0 and path.cost[-1] > 0.99 * path.cost[-2]
+    ...     def choose(self, path):
+    ...         return max(path.n_steps - 1, 0)
+    >>> model = KernelPursuitRegressor(gamma=3.0, stop=SmallGains()).fit(*make_chirp(200))
+    >>> model.n_atoms_ < 100
+    True
     """
 
     #: Name by which the rule is given as `stop=...`.
@@ -67,7 +82,7 @@ class StoppingRule(ByName):
         return None
 
     def validation_fraction(self) -> float | None:
-        """Part of the training rows to hold out, or None."""
+        """Fraction of the training rows to hold out, or None."""
         return None
 
     def n_folds(self) -> int | None:

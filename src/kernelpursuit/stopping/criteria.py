@@ -33,6 +33,15 @@ class MDL(LeastRule):
     patience : steps without a new least after which the loop ends; None never ends it
     residual : whose residuals RSS sums under `penalty="nugget"`: those of the "function" that predicts, or of the
         "columns" of K + alpha I that are fitted, as Nair's section 5 reads. Without a nugget they are the same.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import MDL
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=MDL(patience=10)).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '28 atoms: MDL is least there, of 38 tried'
     """
 
     patience: int | None = None
@@ -61,6 +70,15 @@ class AIC(LeastRule):
     variant : {"corrected", "nair"}
     patience : steps without a new least after which the loop ends; None never ends it
     residual : {"function", "columns"}, as for `MDL`
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import AIC
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=AIC()).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '40 atoms: AIC is least there, of 60 tried'
     """
 
     variant: str = "corrected"
@@ -94,6 +112,15 @@ class FPE(LeastRule):
     patience : steps without a new least after which the loop ends; None never ends it
     counts : what l counts: "dof", the effective degrees of freedom, or "atoms", every atom and fixed column as one.
         Without a penalty they are the same.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import FPE
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=FPE(patience=10)).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '40 atoms: FPE is least there, of 50 tried'
     """
 
     patience: int | None = None
@@ -118,6 +145,15 @@ class HDAIC(LeastRule):
     Parameters
     ----------
     patience : steps without a new least after which the loop ends; None never ends it
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import HDAIC
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=HDAIC()).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '28 atoms: HDAIC is least there, of 60 tried'
     """
 
     patience: int | None = None
@@ -143,6 +179,15 @@ class TR1(LeastRule):
     kappa : weight of the penalty; None for the above
     bound : M; None for the largest absolute target
     patience : steps without a new least after which the loop ends; None never ends it
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import TR1
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=TR1(kappa=0.02)).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '40 atoms: TR1 is least there, of 60 tried'
     """
 
     kappa: float | None = None

@@ -27,10 +27,20 @@ class Validation(LeastRule):
     Parameters
     ----------
     X, y : held-out rows and targets; without them, `fraction` of the training rows is held out
-    fraction : part of the training rows to hold out
+    fraction : fraction of the training rows to hold out
     patience : steps without a new least after which the loop ends; None never ends it
     sample_weight : weights of the held-out rows
-    of : "loss", or for classifiers "error", the part of the rows in a wrong class
+    of : "loss", or for classifiers "error", the fraction of the rows in a wrong class
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import Validation
+    >>> rule = Validation(fraction=0.2, patience=10)
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, random_state=0, stop=rule).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '20 atoms: the validation error is least there, of 30 tried'
     """
 
     X: Matrix = None
@@ -56,11 +66,11 @@ class Validation(LeastRule):
         return None if self.y is None else (self.X, self.y, self.sample_weight)
 
     def validation_fraction(self) -> float | None:
-        """The part to hold out where no rows were given."""
+        """The fraction to hold out where no rows were given."""
         return self.fraction if self.X is None else None
 
     def curve(self, path: Path) -> np.ndarray:
-        """The mean loss on held-out rows, or the part of them in a wrong class."""
+        """The mean loss on held-out rows, or the fraction of them in a wrong class."""
         if path.validation is None:
             raise ValueError("stop='validation' needs held-out rows: fit with it, or give Validation(X=..., y=...).")
         return _loss_or_error(self.of, path.validation, path.validation_error)
@@ -96,7 +106,17 @@ class CV(LeastRule):
     Parameters
     ----------
     folds : number of folds, at least 2
-    of : "loss", or for classifiers "error", the part of the rows in a wrong class
+    of : "loss", or for classifiers "error", the fraction of the rows in a wrong class
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import CV
+    >>> rule = CV(folds=5)
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, random_state=0, stop=rule).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '55 atoms: the cross-validation error is least there, of 60 tried'
     """
 
     folds: int = 5
@@ -115,7 +135,7 @@ class CV(LeastRule):
         return self.folds
 
     def curve(self, path: Path) -> np.ndarray:
-        """The mean loss over folds, or the part in a wrong class; NaN where the path of a fold was shorter."""
+        """The mean loss over folds, or the fraction in a wrong class; NaN where the path of a fold was shorter."""
         if path.cv is None:
             raise ValueError("stop='cv' needs errors over folds, which only a fit computes: fit with it.")
         return _loss_or_error(self.of, path.cv, path.cv_error)

@@ -13,7 +13,19 @@ from kernelpursuit.stopping.thresholds import TR2, TR3, TR4, Max, Tol
 
 
 class Either(StoppingRule):
-    """Two or more rules joined: ends when any fires, keeps the smallest choice."""
+    """Two or more rules joined: ends when any fires, keeps the smallest choice.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import MDL, Tol
+    >>> rule = Tol(0.5) | MDL()
+    >>> type(rule).__name__, rule
+    ('Either', Tol(tol=0.5) | MDL())
+    >>> KernelPursuitRegressor(gamma=3.0, stop=rule).fit(*make_chirp(200)).stop_reason_
+    '8 atoms: the relative residual 0.341 is within tol=0.5'
+    """
 
     def __init__(self, *rules: StoppingRule):
         # (a | b) | c and a | (b | c) are the same rule.

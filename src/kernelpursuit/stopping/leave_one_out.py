@@ -45,7 +45,16 @@ class Loo(_LooRule):
     Parameters
     ----------
     patience : steps without a new least after which the loop ends; None never ends it
-    within : keep the fewest atoms whose error is above the least by no more than this part of it
+    within : keep the fewest atoms whose error is above the least by no more than this fraction of it
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import Loo
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=Loo(patience=10)).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '40 atoms: the leave-one-out error is least there, of 50 tried'
     """
 
     patience: int | None = None
@@ -82,6 +91,15 @@ class LooError(LeastRule):
     Parameters
     ----------
     patience : steps without a new least after which the loop ends; None never ends it
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernelpursuit import KernelPursuitClassifier
+    >>> from kernelpursuit.stopping import LooError
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> KernelPursuitClassifier(gamma=1.0, stop=LooError(patience=10)).fit(X, y).stop_reason_
+    '15 atoms: the leave-one-out misclassification is least there, of 25 tried'
     """
 
     patience: int | None = None
@@ -92,7 +110,7 @@ class LooError(LeastRule):
     for_any_loss = True
 
     def curve(self, path: Path) -> np.ndarray:
-        """The part of the rows in a wrong class."""
+        """The fraction of the rows in a wrong class."""
         if path.loo_error is None:
             raise ValueError(
                 "stop='loo-error' needs the leave-one-out errors of a classifier, fitted with update='orthogonal'; "
@@ -108,6 +126,15 @@ class OneSE(_LooRule):
     Parameters
     ----------
     patience : steps without a new least after which the loop ends; None never ends it
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import OneSE
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop="loo").fit(*make_chirp(200))
+    >>> model.n_atoms_, model.select(OneSE()).n_atoms_  # another rule, without another fit
+    (40, 23)
     """
 
     patience: int | None = None
@@ -140,6 +167,15 @@ class TCR(_LooRule):
     epsilon : number of at least 0; larger ones keep fewer atoms
     sigma : noise level; None for the root of the least leave-one-out error, `path.noise_level`
     patience : steps without a new least leave-one-out error after which the loop ends; None never ends it
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import TCR
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=TCR()).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '17 atoms: no later step stands out of noise of level 0.17 (estimated) before the least leave-one-out error, at 40'
     """
 
     epsilon: float = 0.0

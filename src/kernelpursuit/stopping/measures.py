@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelpursuit._types import Path
 
-# Fewer degrees of freedom left than this part of the rows are none but for rounding, as in `path.noise_variance`.
+# Fewer degrees of freedom left than this fraction of the rows are none but for rounding, as in `path.noise_variance`.
 NONE_LEFT = 1e-6
 # Whose residuals a criterion may take.
 RESIDUALS = ("function", "columns")

@@ -26,6 +26,15 @@ class PTR(StoppingRule):
     Parameters
     ----------
     T : sum of the absolute weights of the function that is looked for; None to choose by HDAIC
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import PTR
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=PTR(T=2.0)).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '12 atoms: PTR with T=2'
     """
 
     T: float | None = None

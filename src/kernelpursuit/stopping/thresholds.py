@@ -14,7 +14,17 @@ from kernelpursuit.stopping.measures import noise_level, noise_reach, observatio
 
 @dataclass(repr=False)
 class Max(StoppingRule):
-    """Keep every atom, up to `max_atoms`."""
+    """Keep every atom, up to `max_atoms`.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import Max
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=Max()).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '60 atoms: max_atoms=60 reached'
+    """
 
     name = "max"
     for_any_loss = True
@@ -53,7 +63,17 @@ class _First(StoppingRule):
 
 @dataclass(repr=False)
 class Tol(_First):
-    """Stop once the residual norm is at most `tol` times that of the model without atoms."""
+    """Stop once the residual norm is at most `tol` times that of the model without atoms.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import Tol
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=Tol(0.2)).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '12 atoms: the relative residual 0.194 is within tol=0.2'
+    """
 
     tol: float = 1e-3
     name = "tol"
@@ -82,6 +102,16 @@ class TR2(_First):
     For sum y² stands the RSS of the model without atoms: with an intercept, that of y about its mean. Several targets
     are added up. The condition cannot hold where targets are small against one (Xu sec. 3.2): `n |w|` outweighs `n w²`.
     The path then runs to `max_atoms`, and all of it is kept.
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import TR2
+    >>> X, y = make_chirp(200)
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=TR2()).fit(X, 100 * y)  # not for small targets
+    >>> model.stop_reason_
+    '1 atom: RSS + n sum |weights| = 1.94e+06 is within the 2.41e+06 of no atoms'
     """
 
     name = "tr2"
@@ -154,6 +184,15 @@ class TR3(_NoiseThreshold):
     Parameters
     ----------
     sigma : noise level; None for `path.noise_level`, and then the choice is made when the path is complete
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import TR3
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=TR3(sigma=0.15)).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '17 atoms: the residual norm 2.41 is within the 2.44 of noise of level 0.15 (given)'
     """
 
     sigma: float | None = None
@@ -192,6 +231,15 @@ class TR4(_NoiseThreshold):
     eta : probability with which noise is taken for signal, between 0 and 1
     mu : at least 0 and below 1; larger ones keep fewer atoms. "auto" is the mutual coherence of the dictionary,
         `path.coherence`, computed before the first step in O(n M²) time and without a matrix of that size
+
+    Examples
+    --------
+    >>> from kernelpursuit import KernelPursuitRegressor
+    >>> from kernelpursuit.data import make_chirp
+    >>> from kernelpursuit.stopping import TR4
+    >>> model = KernelPursuitRegressor(gamma=3.0, max_atoms=60, stop=TR4(sigma=0.15)).fit(*make_chirp(200))
+    >>> model.stop_reason_
+    '12 atoms: the largest correlation 0.39 is within the 0.636 of noise of level 0.15 (given)'
     """
 
     sigma: float | None = None

@@ -1,0 +1,121 @@
+"""All fits in turn, each in a process of its own; a line of JSON when one has ended, whatever its end.
+
+A run goes breadth first: all sets at their first split before the second, quick methods at their defaults on all
+sets, then small sets with all else but the slowest searches, then larger ones. So whatever is there when it is stopped
+can be compared.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from defaults import ROOT, append_to_journal, read_journal, source_digest
+from sets import OWN_SPLIT, n_rows_of, split_of
+
+from .methods import DEFAULT, METHODS, OURS, QUICK, SLOW, SLOWEST, TUNED
+from .one_fit import Limits, fit_once
+
+JOURNAL = ROOT / "out" / "bench-peers.jsonl"
+N_SPLITS = 5
+SECONDS = {DEFAULT: 120, TUNED: 240}  # of processor time that a fit may take
+MEGABYTES = 6000  # that its process may take
+PATIENCE = 10  # times the limit, by the wall: the machine has other work
+TIERS = (0, 1500, 5000, sys.maxsize)  # rows of sets that are done one after the other
+
+Result = dict[str, Any]
+Key = tuple[str, int, str, str]  # set, split, method, variant
+
+
+def key_of(result: Result) -> Key:
+    return result["set"], result["split"], result["method"], result["variant"]
+
+
+@dataclass
+class Plan:
+    """What is to be fitted, and where results go."""
+
+    sets: Sequence[str]
+    methods: Sequence[str]
+    n_splits: int = N_SPLITS
+    again: Sequence[str] = ()
+    journal: Path = JOURNAL
+
+    def phases(self) -> Iterator[tuple[str, int, list[str]]]:
+        """Yield what is done together: a variant, a pace, and sets from few rows to many."""
+        sets = sorted(self.sets, key=n_rows_of)
+        tiers = [[name for name in sets if low < n_rows_of(name) <= high] for low, high in pairwise(TIERS)]
+        most = [(DEFAULT, SLOW), (DEFAULT, SLOWEST), (TUNED, QUICK), (TUNED, SLOW)]
+        yield DEFAULT, QUICK, sets
+        for tier in tiers[:-1]:
+            yield from ((variant, pace, tier) for variant, pace in most)
+        for tier in tiers[:-1]:
+            yield TUNED, SLOWEST, tier
+        yield from ((variant, pace, tiers[-1]) for variant, pace in (*most, (TUNED, SLOWEST)))
+
+    def jobs(self) -> Iterator[Key]:
+        """Yield all fits, breadth first; a set that comes with its own split has one."""
+        for split in range(self.n_splits):
+            for variant, pace, sets in self.phases():
+                for name in (name for name in sets if not split or name not in OWN_SPLIT):
+                    for method in self.methods:
+                        about = METHODS[method]
+                        if about.pace == pace and about.is_for(name) and variant in about.variants:
+                            yield name, split, method, variant
+
+    def rows_file(self, key: Key) -> Path:
+        """Where a fit leaves what each test row adds to its error."""
+        return self.journal.with_suffix("") / f"{'-'.join(str(part) for part in key)}.npy"
+
+
+def do(key: Key, plan: Plan) -> Result:
+    """Do one job, and return a line of the journal."""
+    name, number, method, variant = key
+    result: Result = {"set": name, "split": number, "method": method, "variant": variant}
+    split = cached_split(name, number)
+    result |= {"rows": len(split.train), "test_rows": len(split.test), "features": split.train.shape[1]}
+    most = METHODS[method].most_rows
+    if most and len(split.train) > most:
+        return {**result, "status": f"not tried above {most:,} rows"}
+    limits = Limits(SECONDS[variant], PATIENCE * SECONDS[variant], MEGABYTES)
+    found = fit_once((method, variant), split, limits)
+    of_rows = found.pop("of_rows", None)
+    if of_rows is not None:
+        file = plan.rows_file(key)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.save(file, of_rows)
+    return result | found
+
+
+cached_split = lru_cache(maxsize=1)(split_of)
+
+
+def run(plan: Plan) -> None:
+    """Do what is not in the journal, or is asked for again."""
+    done = read_journal(plan.journal, key_of)
+    for key in plan.jobs():
+        method = key[2]
+        if key in done and method not in plan.again:
+            continue
+        result = do(key, plan)
+        if method == OURS:
+            result["source"] = source_digest()
+        result["when"] = datetime.now(UTC).isoformat(timespec="seconds")
+        append_to_journal(result, plan.journal)
+        print(as_line(result), flush=True)
+
+
+def as_line(result: Result) -> str:
+    """Return what is printed of a fit."""
+    about = f"{result['set']:<18} {result['split']} {result['method']:<14} {result['variant']:<8}"
+    if result["status"] != "ok":
+        return f"{about} {result['status']}"
+    figures = f"error {result['error']:.4f}  size {result['size']:6}  fit {result['fit_cpu']:8.2f} s"
+    return f"{about} {figures}  {result['predict_us']:8.2f} us a row  {result['peak_mb']:7.1f} MB"
