@@ -241,3 +241,59 @@ def test_a_failed_fit_leaves_an_older_model(run, here):
     before = (here / "m.kp").read_bytes()
     assert run("fit", "late.csv", "-t", "price", "-o", "m.kp", *QUICK).code == 1
     assert (here / "m.kp").read_bytes() == before
+
+
+def test_what_is_predicted_is_no_feature(run, here):
+    """By name or by position, of tables and of arrays: a model of it would be perfect, and worth nothing."""
+    for words, column in [
+        (("homes.csv", "-t", "price", "--features", "area,price"), "'price'"),
+        (("homes.npy", "-t", "-1", "--features", "0,3"), "3"),
+    ]:
+        ran = run("fit", *words, *QUICK)
+        assert ran.code == 1
+        assert f"--features has {column}, which is that of --target; leave it out" in ran.sentence
+
+
+def test_names_with_commas(run, here):
+    """A name that a file has is that column, commas and all."""
+    lines = [f"{i},{i % 7},{i % 3},{i * i}" for i in range(40)]
+    (here / "commas.csv").write_text("\n".join(['"a,b",c,"d,""e",f', *lines]) + "\n")
+    ran = run("fit", "commas.csv", "-t", "a,b", "--drop", 'd,"e', "-o", "m.kp", "--json", *QUICK)
+    assert json.loads(ran.out)["feature_names"] == ["c", "f"]
+    ran = run("predict", "m.kp", "commas.csv", "--keep", "a,b", "--keep", "c,f")
+    assert ran.out.splitlines()[0] == '"a,b","c","f","prediction"'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "homes.csv", "-t", "price", "-o", "homes.csv"),
+        ("fit", "homes.csv", "-t", "price", "--test", "towns.csv", "-o", "towns.csv"),
+        ("fit", "table", "-t", "price", "-o", "table/part.csv"),
+        ("export", "price.kp", "--to", "c", "-o", "price.kp"),
+        ("report", "price.kp", "-o", "price.kp"),
+        ("report", "price.kp", "--data", "homes.csv", "-t", "price", "-o", "homes.csv"),
+    ],
+    ids=lambda words: f"{words[0]}-{words[-1]}",
+)
+def test_no_file_that_is_read_is_written(run, here, words):
+    (here / "table").mkdir()
+    (here / "table" / "part.csv").write_bytes((here / "homes.csv").read_bytes())
+    before = (here / words[-1]).read_bytes()
+    ran = run(*words)
+    assert ran.code == 1
+    assert ran.sentence.endswith("is a file that is read, and would be lost; give another name to --out.")
+    assert (here / words[-1]).read_bytes() == before
+
+
+def test_a_terminal_is_told_nothing_by_a_file(run, here):
+    (here / "escape.csv").write_text("a,b\n1,2\n1,2,\x1b[2J\n")
+    ran = run("fit", "escape.csv", "-t", "b")
+    assert ran.code == 1
+    assert ran.sentence.isprintable()
+
+
+def test_the_demo_writes_over_nothing(run, here):
+    ran = run("demo", "--save", "homes.csv")
+    assert ran.code == 1
+    assert "is already there; give a new name to --save." in ran.sentence

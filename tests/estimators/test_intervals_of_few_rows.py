@@ -50,6 +50,20 @@ def test_intervals_hold_new_targets_where_most_rows_are_atoms(n_rows, least):
     assert least < np.mean(held) < 0.95
 
 
+def test_intervals_are_those_of_the_model_that_is_kept():
+    """A process with an atom at every row has learned what three atoms cannot, or what has another target's scales."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    rough, smooth = np.sin(2 * X[:, 0]) * X[:, 1], X[:, 2] ** 2
+    y = rough + 0.1 * rng.normal(size=len(X))
+    small = KernelPursuitRegressor(max_atoms=3, random_state=0).fit(X[:200], y[:200])
+    several = KernelPursuitRegressor(max_atoms=30, random_state=0).fit(X[:200], np.column_stack([y, smooth])[:200])
+    for model, target in ((small, y), (several, np.column_stack([y, smooth]))):
+        lower, upper = model.predict_interval(X[200:], coverage=0.9)
+        held = (target[200:] >= lower) & (target[200:] <= upper)
+        assert (held.mean(axis=0) > 0.8).all()
+
+
 def test_intervals_of_a_small_model_are_its_own(rng):
     """With an atom at every row errors would be a tenth."""
     X = rng.uniform(0, 10, size=(1300, 1))

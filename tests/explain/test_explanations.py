@@ -18,6 +18,7 @@ import kernelpursuit
 from kernelpursuit import KernelPursuitRegressor
 from kernelpursuit.data import make_friedman
 from kernelpursuit.dictionary import Always, Functions, KernelAtoms, LinearTrend, widths
+from kernelpursuit.explain import games
 from kernelpursuit.explain.shapley import of_all_coalitions, of_orders, of_products
 from kernelpursuit.kernels import (
     RBF,
@@ -225,6 +226,15 @@ def test_products_by_gauss_and_by_coalitions(n):
     estimate, error = of_orders(table, n, 400, rng)
     assert estimate.sum() == pytest.approx(wanted.sum(), abs=1e-13)
     assert (np.abs(estimate - wanted) <= 5 * error + 1e-12).all()
+
+
+def test_some_atoms_at_a_time(monkeypatch):
+    """Shapley values of products are sums over atoms, however these are divided."""
+    X, y = make_friedman(60)
+    model = plain_regressor(max_atoms=12).fit(X, y)
+    whole = model.explain(X[:2]).features
+    monkeypatch.setattr(games, "WORTH_BYTES", 8 * X.shape[1] * model.n_atoms_ * 5)
+    np.testing.assert_allclose(model.explain(X[:2]).features, whole, rtol=1e-12, atol=1e-14)
 
 
 def test_a_line_alone_is_compared_with_the_mean():

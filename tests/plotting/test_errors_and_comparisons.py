@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -287,3 +288,71 @@ def test_atoms_without_centres_are_left_out():
     display = CentersDisplay.from_estimator(mixed, X)
     known = np.isfinite(mixed.centers_).all(axis=1)
     np.testing.assert_array_equal(display.weights, mixed.coef_[known])
+
+
+def test_one_column_of_targets_is_a_vector(model, classifier, pair):
+    flat, column = (ComparisonDisplay.from_estimators({"a": model}, X, y).errors["a"] for y in (Y, Y[:, None]))
+    np.testing.assert_array_equal(flat, column)
+    for y in (SPECIES[:, None], pd.Series(SPECIES)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # scikit-learn's word on a column
+            found = ComparisonDisplay.from_estimators({"a": classifier}, IRIS, y).errors["a"]
+        assert found[-1] == pytest.approx(1 - classifier.at(len(found) - 1).score(IRIS, SPECIES))
+    classes, moons, sides = pair
+    two = np.column_stack([Y, Y])
+    for call, match in [
+        (lambda: ResidualsDisplay.from_estimator(model, X, Y[:1]), "y has shape"),
+        (lambda: CoverageDisplay.from_estimator(model, X, Y[:9]), "y has shape"),
+        (lambda: ComparisonDisplay.from_estimators({"a": model}, X, Y[:1]), "y has shape"),
+        (lambda: ComparisonDisplay.from_estimators({"a": model}, X, two), "y has 2 targets, but a model predicts 1"),
+        (lambda: ComparisonDisplay.from_estimators({"a": classes}, moons, sides.astype(str)), "y holds '"),
+        (lambda: ReliabilityDisplay.from_estimator(classes, moons, sides.astype(str)), "but a class of the model is 0"),
+        (lambda: ReliabilityDisplay.from_estimator(classes, moons, sides[:9]), "y has 9 labels"),
+        (lambda: CentersDisplay.from_estimator(model, target=1), "target=1 is not there"),
+        (lambda: CentersDisplay.from_estimator(classifier, target=-1), "target=-1 is too small"),
+        (lambda: DependenceDisplay.from_estimator(model, 0, coverage=1.5), "coverage=1.5 is not usable"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            call()
+
+
+def test_models_without_intervals_and_with_unbounded_ones():
+    poisson = plain_regressor(loss="poisson", max_atoms=3).fit(X, np.abs(np.round(Y)))
+    display = DependenceDisplay.from_estimator(poisson, 0, X)
+    assert display.lower is None
+    assert display.coverage is None
+    through = plain_regressor(gamma=50.0, alpha=0.0, stop="max", max_atoms=40).fit(X[:40], Y[:40])
+    assert CoverageDisplay.from_estimator(through, X[TEST], Y[TEST]).by == "prediction"
+
+
+def test_features_that_are_called_like_columns_of_a_frame():
+    rows = pd.DataFrame(X[:60, :2], columns=["average", "weight"])
+    model = plain_regressor(max_atoms=5).fit(rows, Y[:60])
+    assert DependenceDisplay.from_estimator(model, 0, rows, coverage=None).frame().columns.tolist() == ["average"] * 2
+    frame = CentersDisplay.from_estimator(model).frame()
+    np.testing.assert_array_equal(frame.iloc[:, 1], model.centers_[:, 1])
+    named = pd.DataFrame(X[:60, :2], columns=["score", "average"])
+    explained = plain_regressor(max_atoms=5).fit(named, Y[:60]).explain(named[:3]).frame()
+    np.testing.assert_allclose(explained.iloc[:, :-1].sum(axis=1), explained.iloc[:, -1])
+
+
+def test_dollars_in_names_are_no_mathematics():
+    names, labels_ = ["cost_$_in_$", "$x^$"], np.where(Y[:60] > Y[:60].mean(), "$^$", "no")
+    rows = pd.DataFrame(X[:60, :2], columns=names)
+    model = plain_regressor(max_atoms=5).fit(rows, Y[:60])
+    classifier = plain_classifier(max_atoms=5).fit(rows, labels_)
+    learned = kernelpursuit.KernelPursuitRegressor(max_atoms=5, random_state=0).fit(rows, rows.iloc[:, 0] ** 2)
+    explained = model.explain(rows[:3])
+    for draw in (
+        lambda: DependenceDisplay.from_estimator(model, names[0], rows).ax_,
+        lambda: CentersDisplay.from_estimator(model, rows).ax_,
+        lambda: FitDisplay.from_estimator(model, rows, Y[:60]).ax_,
+        lambda: ScalesDisplay.from_estimator(learned).ax_,
+        lambda: ComparisonDisplay.from_estimators({"$^$": model}).ax_,
+        lambda: DecisionDisplay.from_estimator(classifier, rows, labels_).ax_,
+        lambda: ReliabilityDisplay.from_estimator(classifier, rows, labels_, label="$^$").ax_,
+        lambda: explained.plot(0),
+        lambda: classifier.explain(rows[:3], target="$^$").plot(0),
+    ):
+        draw().figure.canvas.draw()
+    assert DependenceDisplay.from_estimator(model, 1, rows).frame().columns[0] == "$x^$"

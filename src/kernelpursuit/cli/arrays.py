@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +66,10 @@ def open_npy(path: Path, columns: Columns) -> RowSource:
         None if one is None else position(one, n_columns, path) for one in (columns.one_target, columns.weights)
     )
     kept = columns_kept(n_columns, path, columns)
-    if not columns.features:
-        kept = [j for j in kept if j not in (target, weight)]
+    check_no_feature({"--target": (target,), "--weights": (weight,)}, kept if columns.features else ())
+    kept = [j for j in kept if j not in (target, weight)]
+    if not kept:
+        raise ValueError(f"{path} has no column left that is a feature; give one beside the target.")
     return SomeColumns(array, str(path), kept, target=target, weight=weight)
 
 
@@ -103,6 +105,14 @@ def columns_kept(n_columns: int, path: Path, columns: Columns) -> list[int]:
     dropped = {position(one, n_columns, path) for one in columns.drop}
     chosen = [position(one, n_columns, path) for one in columns.features] or range(n_columns)
     return [j for j in chosen if j not in dropped]
+
+
+def check_no_feature(others: Mapping[str, Collection[object]], features: Collection[object]) -> None:
+    """Refuse features that are something else as well: what is predicted would predict itself."""
+    for option, columns in others.items():
+        for column in features:
+            if column in columns:
+                raise ValueError(f"--features has {column!r}, which is that of {option}; leave it out of the features.")
 
 
 def position(word: str, n_columns: int, path: Path) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Columns:
     """Which columns are what, as the user has said, by name or position.
 
-    target    one or more; empty where the file says which
+    target    one or more, which may be joined by commas like features and drop; empty where the file says which
     features  empty for all others
     drop      columns that are not looked at
     weights   sample weights, or None
@@ -29,8 +29,13 @@ class Columns:
         drop: Sequence[str] | None,
         weights: str | None,
     ) -> Columns:
-        """As options give them: names may be joined by commas."""
-        return cls(split_names(target), split_names(features), split_names(drop), weights)
+        """As options give them."""
+        return cls(tuple(target or ()), tuple(features or ()), tuple(drop or ()), weights)
+
+    def split(self, known: Collection[str] = ()) -> Columns:
+        """One name each, where these are the names that there are."""
+        target, features, drop = (split_names(one, known) for one in (self.target, self.features, self.drop))
+        return replace(self, target=target, features=features, drop=drop)
 
     @property
     def one_target(self) -> str | None:
@@ -38,6 +43,7 @@ class Columns:
         return self.target[0] if self.target else None
 
 
-def split_names(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Names that may be joined by commas."""
-    return tuple(name.strip() for one in given or () for name in one.split(",") if name.strip())
+def split_names(given: Sequence[str] | None, known: Collection[str] = ()) -> tuple[str, ...]:
+    """Names that may be joined by commas; a known one that has commas itself stays whole."""
+    each = [(one,) if one in known else tuple(name.strip() for name in one.split(",")) for one in given or ()]
+    return tuple(name for names in each for name in names if name)

@@ -77,7 +77,8 @@ def _one_sentence(screen: Screen, debug: bool) -> Iterator[None]:
 
 def sentence_of(error: Exception) -> str:
     """What went wrong, in one line."""
-    words = " ".join(str(error).split())
+    # What a file holds may be quoted, and a terminal obeys some characters.
+    words = "".join(one if one.isprintable() else "?" for one in " ".join(str(error).split()))
     for in_python, here in HERE.items():
         words = words.replace(in_python, here)
     if isinstance(error, OSError) and error.strerror and error.filename:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit._validate import nearest
-from kernelpursuit.cli.arrays import ending, features_alone, is_array_file, open_arrays, open_npy
-from kernelpursuit.cli.columns import Columns
+from kernelpursuit.cli.arrays import check_no_feature, ending, features_alone, is_array_file, open_arrays, open_npy
+from kernelpursuit.cli.columns import Columns, split_names
 from kernelpursuit.rows import RowSource, open_rows
 from kernelpursuit.rows.files import COMPRESSED
 from kernelpursuit.rows.opening import columns_of
@@ -57,11 +57,12 @@ class Training:
 def open_training(data: Path, columns: Columns) -> Training:
     """Rows with the targets that the user has named."""
     if is_array_file(data):
-        return _of_arrays(data, columns)
+        return _of_arrays(data, columns.split())
     kinds = columns_of(data)
     assert kinds is not None, "tables have columns"
     if not kinds:
         raise ValueError(f"{data} is empty; give a file with a line of names, and rows.")
+    columns = columns.split(kinds)
     if not columns.target:
         raise ValueError(f"--target is missing; name the column of {data} to predict: {_shown(list(kinds))}.")
     named = _named(data, list(kinds), columns)
@@ -86,13 +87,13 @@ def _of_arrays(data: Path, columns: Columns) -> Training:
 def open_features(data: Path, names: Sequence[str] | None, n_features: int, drop: Sequence[str] = ()) -> Any:
     """Rows to predict: a path where the library finds the columns by their names, else what is in it."""
     if is_array_file(data):
-        return features_alone(data, Columns(drop=tuple(drop)), n_features)
+        return features_alone(data, Columns(drop=split_names(drop)), n_features)
     if not drop:
         return data
     if names is not None:
         raise ValueError("--drop is for models without names of features; this one takes its columns by their names.")
     found = list(columns_of(data) or {})
-    left_out = {_resolved(data, one, found) for one in drop}
+    left_out = {_resolved(data, one, found) for one in split_names(drop, found)}
     return open_rows(data, features=[name for name in found if name not in left_out])
 
 
@@ -106,6 +107,11 @@ def about_n_rows(data: Path) -> int | None:
         n_lines = 0 if data.suffix.lower() in COMPRESSED else head.count(b"\n")
         return int(data.stat().st_size / len(head) * n_lines) if n_lines else None
     return open_rows(data, features=[]).n_rows
+
+
+def names_of(data: Path) -> list[str]:
+    """The names of a file's columns; none where it has none."""
+    return [] if is_array_file(data) else list(columns_of(data) or {})
 
 
 def column_of(data: Path, name: str) -> np.ndarray:
@@ -171,6 +177,7 @@ def _resolved(data: Path, word: str, names: Sequence[str]) -> str:
 
 def _features(data: Path, kinds: dict[str, str], named: Columns) -> list[str]:
     """The columns that are features, all of which have to be numbers."""
+    check_no_feature({"--target": named.target, "--weights": (named.weights,)}, named.features)
     others = {*named.target, *named.drop, named.weights}
     chosen = [name for name in named.features or kinds if name not in others]
     if not chosen:

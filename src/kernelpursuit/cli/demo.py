@@ -34,6 +34,8 @@ def demo(
 
     if save is not None:
         check_goal(save)
+        if save.exists():
+            raise ValueError(f"{str(save)!r} is already there; give a new name to --save.")
         n_rows = _save(save)
         screen.show({"out": str(save), "n_rows": n_rows}, lambda: [_next(save, n_rows)])
         return

@@ -61,7 +61,7 @@ def export(
     from kernelpursuit import load
     from kernelpursuit.cli.goals import check_goal
 
-    check_goal(out)
+    check_goal(out, model)
     given = {"to": to, "dtype": dtype, "interval": interval, "table": table, "key": key, "dialect": dialect}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     made = load(model).export(out, **options, **({"quantise": True} if quantise else {}))

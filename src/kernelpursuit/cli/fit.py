@@ -52,7 +52,7 @@ def fit(
     from kernelpursuit.cli.scores import scores
     from kernelpursuit.cli.settings import estimator_for, parsed
 
-    check_goal(out)
+    check_goal(out, data, None if test is None else Path(test))
     given = parsed(settings)
     columns = Columns.of(target, features, drop, weights)
     rows = open_training(data, columns)

@@ -6,10 +6,13 @@ import os
 from pathlib import Path
 
 
-def check_goal(path: Path | None) -> None:
-    """Refuse a file that cannot be written, so that nobody waits for a result that goes nowhere."""
+def check_goal(path: Path | None, *read: Path | None) -> None:
+    """Refuse a file that cannot be written, or is read, so that nobody waits for a result that goes nowhere."""
     if path is None:
         return
+    for one in read:
+        if one is not None and path.is_file() and path.resolve().is_relative_to(one.resolve()):
+            raise ValueError(f"{str(path)!r} is a file that is read, and would be lost; give another name to --out.")
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder; give the name of a file in it.")
     if not path.parent.is_dir():

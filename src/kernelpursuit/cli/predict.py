@@ -55,7 +55,7 @@ def predict(
     """Predict rows a block at a time, as many as there are."""
     from kernelpursuit import load
     from kernelpursuit.cli.columns import split_names
-    from kernelpursuit.cli.data import about_n_rows, open_features
+    from kernelpursuit.cli.data import about_n_rows, names_of, open_features
     from kernelpursuit.cli.goals import check_goal
 
     method, options = _asked(interval=interval, std=std, proba=proba, decision=decision, set_coverage=set_coverage)
@@ -66,13 +66,14 @@ def predict(
     fitted = load(model)
     _check_kind(fitted, model, method, options)
     names = getattr(fitted, "feature_names_in_", None)
-    rows = open_features(data, names, fitted.n_features_in_, split_names(drop))
+    rows = open_features(data, names, fitted.n_features_in_, drop or ())
     started = time.perf_counter()
     # Predictions on a terminal and a bar would be in each other's way.
     with screen.progress("predicting", is_shown=not (is_stdout and sys.stdout.isatty())) as bar:
         told = _Told(bar, about_n_rows(data))
         goal: Any = sys.stdout.buffer if is_stdout else out
-        n_rows = fitted.predict_to(rows, goal, method=method, keep=split_names(keep), told=told, **options)
+        kept = split_names(keep, names_of(data)) if keep else ()
+        n_rows = fitted.predict_to(rows, goal, method=method, keep=kept, told=told, **options)
     seconds = time.perf_counter() - started
     if is_stdout:
         return

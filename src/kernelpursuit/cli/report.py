@@ -33,17 +33,16 @@ def report(
 ) -> None:
     """Write a page about a model, on rows of its own or of a file."""
     from kernelpursuit import load
-    from kernelpursuit.cli.columns import Columns, split_names
+    from kernelpursuit.cli.columns import Columns
     from kernelpursuit.cli.data import in_memory, open_training
     from kernelpursuit.cli.goals import check_goal, size_of
 
-    check_goal(out)
+    check_goal(out, model, data)
     fitted = load(model)
     X, y = None, None
     if data is not None:
         names = getattr(fitted, "feature_names_in_", None)
-        features = () if names is None else tuple(str(name) for name in names)
-        columns = Columns(split_names(target), features, split_names(drop))
+        columns = Columns.of(target, None if names is None else [str(name) for name in names], drop, None)
         rows = open_training(data, columns)
         X, y, _ = in_memory(rows.source)
     elif target is not None:

@@ -315,7 +315,7 @@ def _with_data(
         if learned.is_process and model.n_atoms and data.whole is None and len(y) <= MAX_PROCESS_ROWS:
             fixed, K = model.fixed_values(X, n_threads), learned.kernel(X, X)
             found = process_errors(y, given, each, fixed, K=K, strength=given.sum() * model.origin.alpha)
-            errors = errors if found is None else larger_errors(errors, found[rows])
+            errors = errors if found is None else larger_errors(errors, found[rows], given[rows])
         calibration = Calibration(
             X=part,
             y=y[rows],

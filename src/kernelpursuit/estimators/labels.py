@@ -31,6 +31,17 @@ def check_labels(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
     return labels
 
 
+def check_known_kind(y: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
+    """Labels of rows that a model is tried on: of the kind of its classes, since "1" is not 1."""
+    labels = check_labels(y, n_rows)
+    if (labels.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
+        raise ValueError(
+            f"y holds {labels.tolist()[0]!r}, but a class of the model is {classes.tolist()[0]!r}; give labels like "
+            "those that it was fitted to."
+        )
+    return labels
+
+
 def seen_classes(labels: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """The classes that rows with a weight are of, sorted, and labels with no other ones among them."""
     classes = np.unique(labels if weights is None else labels[weights > 0])

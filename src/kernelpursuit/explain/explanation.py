@@ -10,7 +10,7 @@ import numpy as np
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number, check_option
 from kernelpursuit.plotting.frames import as_frame
-from kernelpursuit.plotting.parts import BLUE, GREY, ORANGE, distinct_names, figure_and_axes, tidy
+from kernelpursuit.plotting.parts import BLUE, GREY, ORANGE, distinct_names, figure_and_axes, literal, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +141,7 @@ class Explanation:
             What contributes.
         """
         names, values = self.entries(by)
-        return as_frame({**dict(zip(names, values.T)), "score": self.scores})
+        return as_frame([*zip(names, values.T), ("score", self.scores)])
 
     def plot(self, row: int = 0, *, by: str = "features", most: int = 10, ax: Axes | None = None) -> Axes:
         """Draw the largest contributions to the score of one row as bars, and return the axes.
@@ -176,10 +176,9 @@ class Explanation:
             shown.append((f"{len(others)} others", parts[others].sum()))
         _, ax = figure_and_axes(ax)
         _draw(ax, shown)
-        ax.set_xlabel(f"contribution to the {self.output}")
-        ax.set_title(
-            f"{self.output} {self.scores[row]:.4g} = {first:.4g} ({word}) and the bars", loc="left", fontsize="medium"
-        )
+        ax.set_xlabel(literal(f"contribution to the {self.output}"))
+        title = literal(f"{self.output} {self.scores[row]:.4g} = {first:.4g} ({word}) and the bars")
+        ax.set_title(title, loc="left", fontsize="medium")
         return ax
 
 
@@ -189,7 +188,7 @@ def _draw(ax: Axes, shown: list[tuple[str, float]]) -> None:
     bars = ax.barh(places, sizes, color=np.where(sizes >= 0, BLUE, ORANGE), height=0.7)
     ax.bar_label(bars, [f"{value:+.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:+.3g}" for value in sizes], **LABELS)
     ax.axvline(0.0, color=GREY, lw=0.8)
-    ax.set_yticks(places, [name for name, _ in shown])
+    ax.set_yticks(places, [literal(name) for name, _ in shown])
     # Bars of few contributions are no wider than those of many.
     ax.set_ylim(max(len(shown), FEWEST_PLACES) - 0.5, -0.5)
     ax.margins(x=0.2)

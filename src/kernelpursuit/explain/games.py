@@ -16,8 +16,9 @@ from kernelpursuit.explain.shapley import of_products
 from kernelpursuit.export.describe import embedded
 from kernelpursuit.export.description import Affine, Block
 from kernelpursuit.export.expressions import Expr, name
+from kernelpursuit.rows import slices
 
-# Bytes of the rows that coalitions are tried on at a time.
+# Bytes of the rows that coalitions are tried on at a time, and of the factors of products.
 WORTH_BYTES = 64 * 2**20
 
 
@@ -102,9 +103,13 @@ class ClosedGames:
             return found
         if not term.exponents or not len(self.features):
             return np.zeros(len(self.features))
-        places = [int(one[1:]) for one in term.exponents]
-        p, q = (np.exp(-sum(given[i] for i in places)) for given in (sums, self._background))
-        return of_products(p[:, 0], q, weights)
+        places, total = [int(one[1:]) for one in term.exponents], np.zeros(len(self.features))
+        n_background, n_atoms = self._background[0].shape[1:]
+        # Some atoms at a time: of hundreds of features, all of them would take gigabytes.
+        for some in slices(n_atoms, max(1, WORTH_BYTES // (8 * len(self.features) * n_background))):
+            p, q = (np.exp(-sum(given[i][:, :, some] for i in places)) for given in (sums, self._background))
+            total += of_products(p[:, 0], q, weights[some])
+        return total
 
 
 def worth_of(

@@ -19,7 +19,9 @@ from kernelpursuit.plotting.parts import (
     figure_and_axes,
     kernel_model,
     legend_above,
+    literal,
     names_in_model,
+    place_of_target,
     shortened,
     tidy,
 )
@@ -104,7 +106,7 @@ class CentersDisplay:
         names = names_in_model(estimator, model, centers.shape[1])
         coef = model.model_.coef[:, which]
         is_signed = target is not None or len(coef) == 1
-        weights = coef[0 if target is None else target] if is_signed else np.sqrt(np.square(coef).sum(axis=0))
+        weights = coef[place_of_target(target, len(coef))] if is_signed else np.sqrt(np.square(coef).sum(axis=0))
         map_to, axes = _plane(centers if rows is None else rows, names)
         points = map_to(centers)
         if centers.shape[1] == 1:
@@ -140,7 +142,7 @@ class CentersDisplay:
                 ax.scatter(
                     x, y, s=shrink * areas[mine], marker=marker, color=colour, label=f"{label}: {len(mine)}", **look
                 )
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        ax.set(xlabel=literal(self.names[0]), ylabel=literal(self.names[1]))
         if self.names[1] == "weight":
             ax.axhline(0.0, color=GREY, lw=0.8, zorder=1)
         ax.margins(0.06)
@@ -156,7 +158,7 @@ class CentersDisplay:
     def frame(self) -> pd.DataFrame:
         """Return where the centres are drawn, and their weights."""
         first, second = self.names if self.names[1] != "weight" else [self.names[0], "height"]
-        return as_frame({first: self.points[:, 0], second: self.points[:, 1], "weight": self.weights})
+        return as_frame([(first, self.points[:, 0]), (second, self.points[:, 1]), ("weight", self.weights)])
 
 
 def _plane(rows: np.ndarray, names: list[str]) -> tuple[Any, list[str]]:

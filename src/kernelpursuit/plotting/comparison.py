@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
 from kernelpursuit._types import Matrix
+from kernelpursuit.estimators.checks import check_targets
+from kernelpursuit.estimators.labels import check_known_kind
 from kernelpursuit.model import OneVsRestModel
 from kernelpursuit.plotting.frames import as_frame
 from kernelpursuit.plotting.parts import (
@@ -21,6 +23,7 @@ from kernelpursuit.plotting.parts import (
     figure_and_axes,
     kernel_model,
     legend_above,
+    literal,
     plain_ticks,
     tidy,
 )
@@ -106,7 +109,7 @@ class ComparisonDisplay:
             if isinstance(model.model_, OneVsRestModel):
                 raise ValueError(f"{name!r} has a path for each class (multi_class='ovr'), and no path of its own.")
             kept[name] = model.model_.n_steps
-            errors[name], word = _loo(name, model) if X is None else _tried(best[name], model, X, np.asarray(y))
+            errors[name], word = _loo(name, model) if X is None else _tried(best[name], model, X, y)
         return cls(
             errors=errors,
             sizes={name: np.asarray(one.path_.size) for name, one in models.items()},
@@ -122,7 +125,7 @@ class ComparisonDisplay:
         for i, ((name, error), short) in enumerate(zip(self.errors.items(), shorts)):
             colour, style = CLASS_COLOURS[i % len(CLASS_COLOURS)], LINE_STYLES[i % len(LINE_STYLES)]
             k, sizes = self.kept[name], self.sizes[name]
-            label = f"{short}: {sizes[k]} atoms, {error[k]:.3g}"
+            label = f"{literal(short)}: {sizes[k]} atoms, {error[k]:.3g}"
             ax.plot(sizes, error, color=colour, ls=style, lw=1.7)
             mark: dict[str, Any] = {"marker": MARKS[i % len(MARKS)], "ms": 8, "mec": "white", "mew": 1.0, "zorder": 5}
             ax.plot(sizes[k], error[k], color=colour, ls=style, lw=1.7, label=label, **mark)
@@ -160,11 +163,18 @@ def _loo(name: str, model: BaseKernelPursuit) -> tuple[np.ndarray, str]:
     return np.sqrt(np.where(np.isfinite(path.loo), path.loo, np.nan)), "leave-one-out error (root mean square)"
 
 
-def _tried(estimator: BaseEstimator, model: BaseKernelPursuit, X: Matrix, y: np.ndarray) -> tuple[np.ndarray, str]:
+def _tried(estimator: BaseEstimator, model: BaseKernelPursuit, X: Matrix, y: Any) -> tuple[np.ndarray, str]:
     """Errors of all sizes on test rows."""
     seen = estimator[:-1].transform(X) if isinstance(estimator, Pipeline) and len(estimator) > 1 else X
+    n_rows = seen.shape[0] if hasattr(seen, "shape") else len(seen)
     if hasattr(model, "classes_"):
-        wrong = [np.mean(one != y) for one in model.staged_predict(seen)]
+        labels = check_known_kind(y, n_rows, np.asarray(model.classes_))
+        wrong = [np.mean(one != labels) for one in model.staged_predict(seen)]
         return np.array(wrong), "wrong classes (fraction of test rows)"
-    squares = [np.mean(np.square(one - y)) for one in model.staged_predict(seen)]
+    targets = check_targets(model, y, n_rows).reshape(n_rows, -1)
+    n_targets = model.path_.n_targets
+    if targets.shape[1] != n_targets:
+        raise ValueError(f"y has {targets.shape[1]} targets, but a model predicts {n_targets}; give as many.")
+    # A column beside a vector would be subtracted from it row by row.
+    squares = [np.mean(np.square(one.reshape(targets.shape) - targets)) for one in model.staged_predict(seen)]
     return np.sqrt(squares), "error on test rows (root mean square)"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
+from kernelpursuit.estimators.checks import check_targets
 from kernelpursuit.plotting.fractions import by_chance, draw_fractions
 from kernelpursuit.plotting.frames import as_frame
 from kernelpursuit.plotting.parts import (
@@ -113,12 +114,13 @@ class CoverageDisplay:
         estimator = best_of(estimator)
         no_classes(estimator, "CoverageDisplay", "ReliabilityDisplay")
         mean, lower, upper = (one_target(one, target) for one in estimator.predict(X, interval=coverage))
-        y = one_target(y, target)
+        y = one_target(check_targets(estimator, y, len(mean)), target)
         if len(y) < N_GROUPS:
             raise ValueError(f"X has {len(y)} rows; give at least {N_GROUPS}, one for each fifth, and better hundreds.")
         width = upper - lower
-        # Widths that differ by rounding alone are one width.
-        by = "prediction" if np.ptp(width) <= 1e-9 * np.abs(width).max() else by
+        # Widths that differ by rounding alone are one width, and so are those without bound of interpolated rows.
+        is_one_width = np.isinf(width).all() or np.ptp(width) <= 1e-9 * np.abs(width).max()
+        by = "prediction" if is_one_width else by
         keys = width if by == "width" else mean
         groups = np.array_split(np.argsort(keys, kind="stable"), N_GROUPS)
         held = (y >= lower) & (y <= upper)

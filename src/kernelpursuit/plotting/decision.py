@@ -20,6 +20,7 @@ from kernelpursuit.plotting.parts import (
     frame_like,
     in_input_space,
     legend_above,
+    literal,
     mixed_with_white,
 )
 from kernelpursuit.rows import dense
@@ -162,11 +163,11 @@ class DecisionDisplay:
             of_class = self.X[self.y == label].T
             # Markers without a face have thicker lines; the others have a white rim, by which they stand out.
             style: dict[str, Any] = {"mew": 1.7, "ms": 7} if marker in "x+" else {"mew": 0.6, "mec": "white", "ms": 6.5}
-            ax.plot(*of_class, marker, color=colour, ls="none", zorder=4, label=f"class {label}", **style)
+            ax.plot(*of_class, marker, color=colour, ls="none", zorder=4, label=literal(f"class {label}"), **style)
         if self.centers is not None and len(self.centers):
             circles: dict[str, Any] = {"ms": 12, "mfc": "none", "mec": "black", "mew": 1.2, "ls": "none", "zorder": 5}
             ax.plot(*self.centers.T, "o", label=_counted(len(self.centers), self.center_name), **circles)
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        ax.set(xlabel=literal(self.names[0]), ylabel=literal(self.names[1]))
         # Centres given by the user may lie outside the data; the picture is of the data.
         ax.set(xlim=self.axes[0][[0, -1]], ylim=self.axes[1][[0, -1]])
         if legend:
@@ -179,7 +180,7 @@ class DecisionDisplay:
         values = self.values.reshape(len(points), -1)
         labels = self.classes[1:] if values.shape[1] == 1 else self.classes
         shown = [f"{self.response} of class {label}" for label in labels]
-        return as_frame({**columns_of(points, self.names), **columns_of(values, shown)})
+        return as_frame([*columns_of(points, self.names), *columns_of(values, shown)])
 
     def _shade_two(self, ax: Axes, colorbar: bool) -> None:
         from matplotlib.colors import LinearSegmentedColormap
@@ -198,7 +199,7 @@ class DecisionDisplay:
             ticks = MaxNLocator(5).tick_values(levels[0], levels[-1])
             within = ticks[(ticks >= levels[0]) & (ticks <= levels[-1])]
             bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, ticks=within)
-            bar.set_label(f"{self.response} of class {self.classes[1]}")
+            bar.set_label(literal(f"{self.response} of class {self.classes[1]}"))
 
     def _shade_several(self, ax: Axes) -> None:
         colours = np.array(

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
+from kernelpursuit.estimators.checks import check_coverage
 from kernelpursuit.model import FittedModel
 from kernelpursuit.model.dependence import grid_over, individual_dependence
 from kernelpursuit.plotting.frames import as_frame
@@ -20,6 +21,7 @@ from kernelpursuit.plotting.parts import (
     figure_and_axes,
     kernel_model,
     legend_above,
+    literal,
     names_in_model,
     place_of_class,
     place_of_target,
@@ -105,7 +107,8 @@ class DependenceDisplay:
             The place of one of several targets, by default the first; of a classifier, the class whose probability is
             shown, by default the last.
         coverage : float or None, default=0.9
-            What intervals should hold; None for none. Classifiers have none.
+            What intervals should hold; None for none. Classifiers, and regressors without leave-one-out errors (another
+            loss or update), have none.
         n_points : int, default=40
             Values of the feature, evenly over its range.
         ax : matplotlib axes, optional
@@ -121,6 +124,7 @@ class DependenceDisplay:
         >>> display = DependenceDisplay.from_estimator(model, 3, X)
         """
         n_points = check_number("n_points", n_points, low=2, integer=True)
+        coverage = None if coverage is None else check_coverage("coverage", coverage)
         estimator = best_of(estimator)
         model = kernel_model(estimator)
         names = names_in_model(estimator, model, model.n_features_in_)
@@ -131,7 +135,7 @@ class DependenceDisplay:
         column, output = _output(model, target)
         each = individual_dependence(model.model_, rows, [place], points, n_threads=model._n_threads)[:, :, column]
         lower = upper = None
-        if coverage is not None and not hasattr(model, "classes_"):
+        if coverage is not None and not hasattr(model, "classes_") and model.path_.loo_quantiles is not None:
             lower, upper = _mean_interval(model, rows, place, points=points, coverage=coverage)[:, :, column]
         return cls(
             points=points,
@@ -161,7 +165,7 @@ class DependenceDisplay:
         # Where the rows are: short strokes on the axis.
         along = ax.get_xaxis_transform()
         ax.vlines(self.values, 0, 0.025, color="black", lw=0.6, alpha=0.5, transform=along, zorder=5)
-        ax.set(xlabel=shortened(self.feature, 60), ylabel=shortened(self.output, 40))
+        ax.set(xlabel=literal(shortened(self.feature, 60)), ylabel=literal(shortened(self.output, 40)))
         ax.margins(x=0.02)
         tidy(ax)
         legend_above(ax)
@@ -169,7 +173,8 @@ class DependenceDisplay:
 
     def frame(self) -> pd.DataFrame:
         """Return the average and the ends of the interval at every point."""
-        return as_frame({self.feature: self.points, "average": self.average, "lower": self.lower, "upper": self.upper})
+        ends = [("lower", self.lower), ("upper", self.upper)]
+        return as_frame([(self.feature, self.points), ("average", self.average), *ends])
 
 
 def background(estimator: BaseEstimator, model: BaseKernelPursuit, X: Matrix) -> np.ndarray:

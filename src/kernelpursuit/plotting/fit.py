@@ -21,6 +21,7 @@ from kernelpursuit.plotting.parts import (
     in_input_space,
     kernel_model,
     legend_above,
+    literal,
     no_classes,
     one_target,
     tidy,
@@ -155,7 +156,7 @@ class FitDisplay:
     def frame(self) -> pd.DataFrame:
         """Return rows, targets and predictions."""
         columns = columns_of(self.X, self.names)
-        return as_frame({**columns, "target": self.y, "prediction": self.prediction})
+        return as_frame([*columns, ("target", self.y), ("prediction", self.prediction)])
 
     def _curve(self, ax: Axes) -> None:
         assert self.values is not None
@@ -168,7 +169,7 @@ class FitDisplay:
         if self.centers is not None and self.center_values is not None:
             style: dict[str, Any] = {"ms": 7, "mfc": ORANGE, "mec": "white", "mew": 1.0, "ls": "none", "zorder": 5}
             ax.plot(self.centers[:, 0], self.center_values, "o", label=f"{len(self.centers)} centres", **style)
-        ax.set(xlabel=self.names[0], ylabel="target")
+        ax.set(xlabel=literal(self.names[0]), ylabel="target")
         ax.margins(x=0.02)
         tidy(ax)
         legend_above(ax)
@@ -180,7 +181,7 @@ class FitDisplay:
         if self.centers is not None:
             style: dict[str, Any] = {"ms": 8, "mfc": "none", "mec": "white", "mew": 1.8, "ls": "none", "zorder": 5}
             ax.plot(self.centers[:, 0], self.centers[:, 1], "o", **style)
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        ax.set(xlabel=literal(self.names[0]), ylabel=literal(self.names[1]))
         n_centers = 0 if self.centers is None else len(self.centers)
         ax.set_title(f"{n_centers} centres (circles) of {len(self.y)} points", fontsize="medium")
         # Centres given by the user may lie outside the data; the picture is of the data.

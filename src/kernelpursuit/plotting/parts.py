@@ -114,6 +114,11 @@ def legend_above(ax: Axes, *, ncols: int = 4) -> None:
     ax.legend(frameon=False, fontsize="small", handletextpad=0.4, columnspacing=1.2, **place)
 
 
+def literal(name: str) -> str:
+    """A name as Matplotlib is given it: between two dollars it would read mathematics."""
+    return name.replace("$", r"\$")
+
+
 def shortened(name: str, most: int = 28) -> str:
     """A name with its middle left out where it is long."""
     half = (most - 1) // 2

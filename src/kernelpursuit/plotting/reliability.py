@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
+from kernelpursuit.estimators.labels import check_known_kind
 from kernelpursuit.plotting.fractions import by_chance, draw_fractions
 from kernelpursuit.plotting.frames import as_frame
 from kernelpursuit.plotting.parts import (
@@ -18,6 +19,7 @@ from kernelpursuit.plotting.parts import (
     best_of,
     figure_and_axes,
     legend_above,
+    literal,
     place_of_class,
     shortened,
     tidy,
@@ -109,7 +111,8 @@ class ReliabilityDisplay:
         if not hasattr(estimator, "predict_proba"):
             name = type(estimator).__name__
             raise ValueError(f"{name} has no predict_proba; give a classifier that has, or use CoverageDisplay.")
-        chances, classes, y = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_), np.asarray(y)
+        chances, classes = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_)
+        y = check_known_kind(y, len(chances), classes)
         if label is None and len(classes) > 2:
             chosen, is_true, name = chances.max(axis=1), classes[chances.argmax(axis=1)] == y, "the predicted class"
         else:
@@ -146,7 +149,7 @@ class ReliabilityDisplay:
         label = f"expected calibration error {self.error:.3f}"
         low, high = self.low[filled], self.high[filled]
         draw_fractions(ax, self.probability[filled], self.frequency[filled], low=low, high=high, label=label)
-        name = shortened(self.name, 40)
+        name = literal(shortened(self.name, 40))
         ax.set(xlabel=f"probability of {name}", ylabel=f"how often it is {'right' if 'predicted' in name else 'true'}")
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         tidy(ax)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_option
+from kernelpursuit.estimators.checks import check_targets
 from kernelpursuit.plotting.frames import as_frame
 from kernelpursuit.plotting.parts import (
     BLUE,
@@ -97,7 +98,9 @@ class ResidualsDisplay:
         check_option("kind", kind, KINDS)
         estimator = best_of(estimator)
         no_classes(estimator, "ResidualsDisplay", "ReliabilityDisplay")
-        return cls(one_target(y, target), one_target(estimator.predict(X), target), kind).plot(ax=ax)
+        prediction = one_target(estimator.predict(X), target)
+        y = one_target(check_targets(estimator, y, len(prediction)), target)
+        return cls(y, prediction, kind).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on new axes."""

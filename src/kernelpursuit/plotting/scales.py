@@ -16,6 +16,7 @@ from kernelpursuit.plotting.parts import (
     distinct_names,
     figure_and_axes,
     kernel_model,
+    literal,
     names_in_model,
     tidy,
 )
@@ -99,7 +100,7 @@ class ScalesDisplay:
         bars = ax.barh(places, scales, color=BLUE, height=0.7)
         labels = [f"{scale:.2g}" if scale else "irrelevant" for scale in scales]
         ax.bar_label(bars, labels, padding=4, fontsize="small")
-        ax.set_yticks(places, distinct_names(self.names[: self.max_features]))
+        ax.set_yticks(places, [literal(name) for name in distinct_names(self.names[: self.max_features])])
         for label, scale in zip([*ax.get_yticklabels(), *ax.texts], [*scales, *scales]):
             label.set_color("black" if scale else GREY)
         ax.invert_yaxis()

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from kernelpursuit._types import Matrix
 from kernelpursuit.estimators.checks import ROWS, check_targets, one_sentence
-from kernelpursuit.estimators.labels import check_labels
+from kernelpursuit.estimators.labels import check_known_kind
 from kernelpursuit.rows import is_source
 from kernelpursuit.rows.sample import sample_numbers
 
@@ -67,7 +67,7 @@ def _targets(estimator: BaseKernelPursuit, y: Any, n_rows: int) -> np.ndarray:
     """Targets with one column each, or places of classes."""
     classes = estimator.model_.classes
     if classes is not None:
-        labels = check_labels(y, n_rows)
+        labels = check_known_kind(y, n_rows, classes)
         with one_sentence("y"):
             unseen = np.setdiff1d(labels, classes)
         if len(unseen):
