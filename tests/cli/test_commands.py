@@ -160,7 +160,8 @@ def test_cross_validation(run, files):
 
 def test_demo_writes_rows_to_try_commands_on(run, tmp_path):
     ran = run("demo", "--save", tmp_path / "waves.csv")
-    assert f"kernelpursuit fit {tmp_path / 'waves.csv'} --target y" in ran.out
+    command = f"kernelpursuit fit {tmp_path / 'waves.csv'} --target y --test 0.25 -o m.kp"
+    assert command in ran.out.replace("\n", " ").replace("  ", " "), "lines are folded at the width of the screen"
     from kernelpursuit.data import make_waves
 
     written = np.loadtxt(tmp_path / "waves.csv", delimiter=",", skiprows=1)

@@ -37,7 +37,7 @@ def demo(
         if save.exists():
             raise ValueError(f"{str(save)!r} is already there; give a new name to --save.")
         n_rows = _save(save)
-        screen.show({"out": str(save), "n_rows": n_rows}, lambda: [_next(save, n_rows)])
+        screen.show({"out": str(save), "n_rows": n_rows}, lambda: _next(save, n_rows))
         return
     found = []
     with screen.progress("fitting") as bar:
@@ -105,8 +105,10 @@ def _save(path: Path) -> int:
     return len(y)
 
 
-def _next(path: Path, n_rows: int) -> str:
-    return f"{path}: {n_rows:,} rows of x1 to x6 and y. Next: kernelpursuit fit {path} --target y --test 0.25 -o m.kp"
+def _next(path: Path, n_rows: int) -> list[str]:
+    """What was written, and a command to copy, as paragraphs."""
+    command = f"kernelpursuit fit {path} --target y --test 0.25 -o m.kp"
+    return [f"{path}: {n_rows:,} rows of x1 to x6 and y. Next:", command]
 
 
 def add_to(app: typer.Typer) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelpursuit._types import Matrix
+from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.estimators.checks import check_seed, comparable, digest, same_settings
 from kernelpursuit.estimators.constants import SQUARE_SHARE, VALIDATED_SHARE
 from kernelpursuit.estimators.final_loss import validate_classes
@@ -42,7 +43,7 @@ from kernelpursuit.pursuit import (
 )
 from kernelpursuit.pursuit.checkpoint import key_of
 from kernelpursuit.pursuit.watch import ASKED
-from kernelpursuit.rows import RowBlock
+from kernelpursuit.rows import RowBlock, dense
 from kernelpursuit.stopping import ALL_LEARNED, ALL_PICKED, Max, as_rule
 
 
@@ -313,7 +314,9 @@ def _with_data(
         values = np.vstack([model.fixed_values(part, n_threads), model.values(part, model.kept, n_threads)])
         errors = loo_errors(y, given, each, rows=rows, f=f, R=R, values=values)
         if learned.is_process and model.n_atoms and data.whole is None and len(y) <= MAX_PROCESS_ROWS:
-            fixed, K = model.fixed_values(X, n_threads), learned.kernel(X, X)
+            assert isinstance(model.atoms, KernelAtoms), "a process has a kernel at rows"
+            everywhere = model.atoms.with_centers(dense(X, np.float64) if model.is_dense else X)
+            fixed, K = model.fixed_values(X, n_threads), model.values(X, everywhere, n_threads)
             found = process_errors(y, given, each, fixed, K=K, strength=given.sum() * model.origin.alpha)
             errors = errors if found is None else larger_errors(errors, found[rows], given[rows])
         calibration = Calibration(
