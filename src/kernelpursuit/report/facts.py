@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MOST_NAME, MOST_SETTING = 40, 160
 # Numbers with more digits than anybody reads.
 LONG_NUMBER = re.compile(r"\d+\.\d{6,}(e[+-]?\d+)?")
+# How NumPy writes an array: its values in brackets are enough for a reader.
+ARRAY = re.compile(r"array\(\[([^\]]*)\](?:, (?:shape|dtype)=[^)]*\)?)*\)")
 # Features whose scales are listed.
 MOST_SCALES = 60
 
@@ -103,7 +105,14 @@ def _settings(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.size > 8:
         return f"array of shape {value.shape}"
     with np.printoptions(precision=3, threshold=8):
-        return LONG_NUMBER.sub(lambda found: f"{float(found.group()):.6g}", repr(value))
+        words = LONG_NUMBER.sub(lambda found: f"{float(found.group()):.6g}", repr(value))
+    return ARRAY.sub(_values, words)
+
+
+def _values(array: re.Match[str]) -> str:
+    """The values of an array as NumPy has written it, in brackets."""
+    values = (value.strip() for value in array.group(1).split(","))
+    return "[" + ", ".join(value if value == "..." else value.rstrip(".") for value in values) + "]"
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -9,6 +9,7 @@ from kernelpursuit.report.classes import ClassErrors, calibration_error
 from kernelpursuit.report.numbers import COVERAGES, Intervals, NumberErrors
 from kernelpursuit.report.rows import GivenRows
 from kernelpursuit.report.states import States
+from kernelpursuit.stopping import Max
 
 # Weights lose about half of their digits below this reciprocal condition number.
 ILL_CONDITIONED = 1e-8
@@ -30,6 +31,11 @@ def remarks_on_model(model: FittedModel | OneVsRestModel, states: States) -> lis
         found.append("The path ended before its stopping rule had seen enough; a larger max_atoms may lower the error.")
     if "interrupted" in model.reason:
         found.append("The fit was interrupted, and the model is the best found so far.")
+    if any(_is_of_kept_atoms(one) for one in model.models):
+        found.append(
+            f"The squared loss has picked and counted the atoms; the path is that of the final loss over these "
+            f"{states.n_path}, so that other rules choose among them."
+        )
     skipped = {atom for one in model.models for _, atom in one.path.skipped}
     if skipped:
         s, were = ("", "was") if len(skipped) == 1 else ("s", "were")
@@ -49,6 +55,12 @@ def remarks_on_model(model: FittedModel | OneVsRestModel, states: States) -> lis
         have = "is irrelevant: it has" if n_irrelevant == 1 else "are irrelevant: they have"
         found.append(f"{n_irrelevant} of {len(scales)} features {have} scale 0.")
     return found
+
+
+def _is_of_kept_atoms(model: FittedModel) -> bool:
+    """Whether the path begins with atoms that another loss has kept: of classes that were learned."""
+    is_final = model.classes is not None and model.measure.loss is not None
+    return is_final and model.origin.scales is not None and isinstance(model.origin.auto_rule, Max)
 
 
 def remarks_on_numbers(
