@@ -239,6 +239,21 @@ def test_c_in_float_and_with_quantised_centres(tmp_path):
     assert "malloc" not in (tmp_path / "small.h").read_text()
 
 
+def test_what_float_costs_is_said_of_a_file(tmp_path):
+    """Coefficients of both signs that nearly cancel, as without noise and nearly without a penalty."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(150, 3))
+    model = KernelPursuitRegressor(gamma=0.5, alpha=1e-10, max_atoms=25, stop="max").fit(
+        rows, np.sin(3 * rows).sum(axis=1)
+    )
+    said = model.export(tmp_path / "m.h", dtype="float32").note
+    told = float(said.removeprefix("float changes predictions by up to ").split(" ")[0])
+    change = np.abs(run_c(model, rows, tmp_path, dtype="float32")[:, 0] - model.predict(rows)).max()
+    assert told > 1e-4
+    assert 0.1 < told * np.ptp(model.predict(rows)) / change < 10
+    assert not model.export(tmp_path / "double.h").note
+
+
 # -- What is said and what is refused -------------------------------------------------------------------------------
 
 

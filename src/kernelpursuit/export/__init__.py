@@ -5,6 +5,7 @@ expressions, formulas   kernels and links as formulas, each once
 evaluate                a description evaluated by NumPy
 onnx_model, onnx_graph, c99, javascript, python, sql   the targets
 quantised               centres as 16-bit integers
+rounding                what arithmetic in float32 costs
 pipeline                a converter for skl2onnx
 writing                 which target, what it may be told, and what is said of the file
 """

@@ -175,7 +175,7 @@ def _formula(kernel: Kernel, n_features: int) -> tuple[tuple[Sum, ...], Expr]:
 
 def embedded(X: np.ndarray, embedding: Embedding) -> np.ndarray:
     """Rows as columns of an embedding."""
-    columns = [np.zeros((len(X), 0))]
+    columns = [np.zeros((len(X), 0), dtype=X.dtype)]
     for part in embedding:
         x = X[:, part.features]
         if isinstance(part, Affine):

@@ -19,6 +19,7 @@ from kernelpursuit.export.javascript import write_javascript
 from kernelpursuit.export.onnx_model import OPSET, write_onnx
 from kernelpursuit.export.python import write_python
 from kernelpursuit.export.quantised import Quantised
+from kernelpursuit.export.rounding import float32_error
 from kernelpursuit.export.sql import write_sql
 from kernelpursuit.rows import dense
 
@@ -115,7 +116,12 @@ def export(estimator: BaseKernelPursuit, path: PathLike, to: str | None, options
         quantised = Quantised.of(description, _tried_rows(estimator))
     content, language = _written(target, description, goal, dtype=dtype, options=options, quantised=quantised)
     write_whole(goal, content)
-    return _report(goal, target, description, language, content=content, quantised=quantised)
+    notes = []
+    if quantised is not None:
+        notes.append(_change("int16 centres change", quantised.error))
+    if target == "c" and dtype == "float32" and description.n_atoms:
+        notes.append(_change("float changes", float32_error(description, _tried_rows(estimator))))
+    return _report(goal, target, description, language, content=content, note="; ".join(notes))
 
 
 def names_of(estimator: BaseKernelPursuit) -> Sequence[str]:
@@ -179,14 +185,13 @@ def _tried_rows(estimator: BaseKernelPursuit) -> np.ndarray:
     return np.vstack([rows, 0.5 * (rows + np.roll(rows, 1, axis=0))])
 
 
-def _report(
-    path: Path, target: str, description: Description, language: str, *, content: bytes, quantised: Quantised | None
-) -> Exported:
+def _change(what: str, error: float) -> str:
+    return f"{what} predictions by up to {error:.1g} of their range, at centres and between"
+
+
+def _report(path: Path, target: str, description: Description, language: str, *, content: bytes, note: str) -> Exported:
     at_least, a_sum, an_exponential = COSTS[target]
     n, m = description.multiply_adds, description.exponentials
-    note = ""
-    if quantised is not None:
-        note = f"int16 centres change predictions by up to {quantised.error:.1g} of their range, at centres and between"
     return Exported(
         path,
         language,
