@@ -170,7 +170,8 @@ class TestCtrlC:
     def test_leaves_a_model_and_says_so(self, rng, stage):
         X = rng.normal(size=(1200, 3))
         y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=1200)
-        with pytest.warns(InterruptedFitWarning, match="the fit was interrupted, and the model is the best found so far"):
+        words = "the fit was interrupted, and the model is the best found so far"
+        with pytest.warns(InterruptedFitWarning, match=words):
             model = KernelPursuitRegressor(random_state=0).fit(X, y, callback=Interrupting(stage))
         assert "Ctrl-C cut short" in model.stop_reason_
         assert np.isfinite(model.predict(X)).all()
