@@ -95,7 +95,6 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
         return agreeing(p, self._places(self._margins(scores, X)))
 
     @takes_sources
-    @takes_sources
     def predict_set(self, X: Matrix, coverage: float = 0.9) -> np.ndarray:
         """Predict sets of classes that hold the true one for a given fraction of new rows.
 
