@@ -65,7 +65,7 @@ def choose_kernel(
     first = learned(kernels[0], starts.models, samples)
     if common_width_is_better(kernels[0], starts, first.model, rows=rows, task=task):
         again = learned(kernels[0], [starts.common.model], samples[-1:])
-        first = again if _is_better(again, first, fraction=0.0) else first
+        first = again if is_better(again, first, fraction=0.0) else first
     kernel, best = kernels[0], first
     task.watch.part(KERNEL_STAGE)
     for i, rival in enumerate(kernels[1:]):
@@ -74,7 +74,7 @@ def choose_kernel(
             continue
         with task.watch.within(i / len(kernels[1:]), (i + 1) / len(kernels[1:]), f"kernel {i + 2} of {len(kernels)}"):
             tried = learned(rival, [start], samples[-1:])
-        if _is_better(tried, first) and (best is first or _is_better(tried, best, fraction=0.0)):
+        if is_better(tried, first) and (best is first or is_better(tried, best, fraction=0.0)):
             # What the simple models come to was found for all rounds of the first kernel.
             kernel, best = rival, replace(tried, losses=first.losses, simple=first.simple, line=first.line)
     if best.losses is None or not is_penalised:
@@ -151,7 +151,7 @@ def _cross_validated(
     return [replace(scales, losses=one, simple=simple, line=line, is_cross_validated=True) for one in several]
 
 
-def _is_better(tried: Scales, other: Scales, fraction: float = MIN_KERNEL_GAIN) -> bool:
+def is_better(tried: Scales, other: Scales, fraction: float = MIN_KERNEL_GAIN) -> bool:
     """Whether scales of one kernel have clearly lower losses than those of another, where both have some."""
     if tried.last is None or other.last is None:
         return False

@@ -10,7 +10,7 @@ import numpy as np
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.learning.atoms import Task, features_of_a_line
 from kernelpursuit.learning.choose_atoms import choose_atoms
-from kernelpursuit.learning.choose_kernel import choose_kernel, choose_kernel_by_evidence, scales_are_few
+from kernelpursuit.learning.choose_kernel import choose_kernel, choose_kernel_by_evidence, is_better, scales_are_few
 from kernelpursuit.learning.constants import (
     EVERY_ROW_BELOW,
     LONG_LINE_FEATURES_A_ROW,
@@ -184,7 +184,7 @@ def _learn_scales(kernels: Sequence[Kernel], rows: Rows, task: Task, plan: Plan)
         # A long line costs much, and hides from scales what varies with few features.
         others = choose_starts(kernels[0], first, rows, without_line, may_add_trend=False)
         rival, tried = _best_kernel(kernels, others, rows, task=without_line, plan=plan)
-        if _is_clearly_better(tried, scales):
+        if is_better(tried, scales, fraction=0.0):
             return rival, tried, without_line, others
     if may_add and not task.trend and _line_is_better(scales):
         task = replace(task, trend=True)
@@ -200,13 +200,6 @@ def _best_kernel(
     if plan.evidence is not None:
         return choose_kernel_by_evidence(kernels, starts, rows, task=task, plan=plan.evidence)
     return choose_kernel(kernels, starts, rows, task=task, plan=plan)
-
-
-def _is_clearly_better(tried: Scales, other: Scales) -> bool:
-    """Whether leave-one-out losses of some scales are clearly lower, where both have some."""
-    if tried.last is None or other.last is None:
-        return other.last is None
-    return tried.last.are_clearly_below(other.last, 0.0)
 
 
 def _as_good(scales: Scales, starts: Starts, rows: Rows, task: Task, plan: Plan) -> str | None:
