@@ -123,7 +123,7 @@ bench-systems: setup
 bench-million: setup
 	$(BIN)/python benchmarks/million.py
 
-# Fits of up to ten million rows, in memory and from files, and live data: the figures of docs/massive.md.
+# Fits of up to ten million rows, in memory and from files, and live data: the figures of docs/massive-{fits,live}.md.
 bench-massive: setup
 	$(BIN)/python -m benchmarks.massive
 
@@ -135,7 +135,7 @@ bench-predict-files: setup
 bench-cli: setup
 	$(BIN)/python benchmarks/cli.py
 
-# Shortlists beside the exact loop: times, and errors on four data sets; the figures of docs/massive.md.
+# Shortlists beside the exact loop: times, and errors on four data sets; the figures of docs/massive-fits.md.
 bench-shortlist: setup
 	PYTHONPATH=. $(BIN)/python benchmarks/shortlist.py
 

@@ -1,6 +1,6 @@
 """Shortlists beside the exact loop: time for many candidates, and test error on four data sets.
 
-The figures of docs/massive.md::
+The figures of docs/massive-fits.md::
 
     PYTHONPATH=. python benchmarks/shortlist.py             # both
     PYTHONPATH=. python benchmarks/shortlist.py --rounds 1  # times taken once
