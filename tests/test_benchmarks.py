@@ -168,7 +168,8 @@ def small_sets(peers, tmp_path, monkeypatch):
     run, methods = peers("run"), peers("methods")
     monkeypatch.setitem(methods.METHODS, "gpr", dataclasses.replace(methods.METHODS["gpr"], most_rows=300))
     journal = tmp_path / "peers.jsonl"
-    given = ["--sets", "diabetes,iris,wine", "--methods", ",".join(PEERS), "--splits", "1", "--journal", str(journal)]
+    given = ["--sets", "diabetes,iris,wine", "--methods", ",".join(PEERS), "--splits", "1"]
+    given += ["--journal", str(journal), "--stored", str(tmp_path / "none.csv")]
     keys = list(run.Plan(["diabetes", "iris", "wine"], PEERS, n_splits=1).jobs())
     for _ in range(2):
         assert peers("__main__").main(given) == 0
@@ -198,6 +199,26 @@ def test_peers_fill_their_page(peers, small_sets, tmp_path, monkeypatch):
     written.write_text("\n".join(mark for name in names for mark in page.marks(name)))
     page.write(tmp_path / "none.jsonl", stored, written)
     assert written.read_text() == text
+
+
+def test_what_is_stored_is_done(peers, small_sets, tmp_path):
+    keys, journal = small_sets
+    results, stored, new = peers("stored"), tmp_path / "peers.csv", tmp_path / "elsewhere" / "peers.jsonl"
+    results.merge(journal, stored)
+    given = ["--sets", "diabetes", "--splits", "1", "--journal", str(new), "--stored", str(stored), "--methods"]
+    assert peers("__main__").main([*given, ",".join(PEERS)]) == 0
+    assert not new.exists()
+
+    # A new peer has ours fitted beside it, for the errors of its rows; all that was stored stays.
+    assert peers("__main__").main([*given, ",".join((*PEERS, "nystroem"))]) == 0
+    fitted = results.known(new, tmp_path / "none.csv")
+    assert [key[2:] for key in fitted] == [("kernelpursuit", "default"), ("nystroem", "default"), ("nystroem", "tuned")]
+    before = results.known(tmp_path / "none.jsonl", stored)
+    results.merge(new, stored)
+    after = results.known(tmp_path / "none.jsonl", stored)
+    assert after.keys() == before.keys() | fitted.keys() == {*keys, *fitted}
+    assert all(after[key] == before[key] for key in keys if key not in fitted)
+    assert all(after[key]["difference_se"] > 0 for key in fitted if key[2] == "nystroem")
 
 
 def test_a_fit_that_ends_badly_says_how(peers, monkeypatch):

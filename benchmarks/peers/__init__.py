@@ -3,7 +3,8 @@
 methods.py      what is compared, and which sets each is for
 ours.py, kernel_machines.py, columns.py, trees.py, light.py, gaussian.py, relevance.py    how each is fitted
 one_fit.py      one fit in a process of its own, under limits of time and memory
+stored.py       what is known: the stored results `docs/peers.csv`, and the journal of a run
 run.py          all of them in turn: breadth first, and on from where a run was stopped
-results.py      the stored results, and ours beside a peer on a set
+results.py      ours beside a peer on a set
 losses.py, ranks.py, plots.py, page.py    the page `docs/peers.md` and its pictures
 """

@@ -17,7 +17,8 @@ from sets import BUNDLED, SETS, n_rows_of
 from reproduce.data import DataMissing
 
 from .methods import METHODS
-from .run import JOURNAL, N_SPLITS, Plan, run
+from .run import N_SPLITS, Plan, run
+from .stored import JOURNAL, STORED
 
 
 def there(sets: list[str]) -> list[str]:
@@ -40,14 +41,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--splits", type=int, default=N_SPLITS, help="at most so many splits of each set")
     parser.add_argument("--again", type=some_of(list(METHODS)), default=[], help="fit these anew")
     parser.add_argument("--journal", type=Path, default=JOURNAL, help="where every fit is a line of JSON")
-    parser.add_argument("--write", action="store_true", help="write docs/peers.csv and the page, and fit nothing")
+    parser.add_argument("--stored", type=Path, default=STORED, help="what is done; the journal overrides it")
+    parser.add_argument("--write", action="store_true", help="write the stored results and the page, and fit nothing")
     options = parser.parse_args(arguments)
     if options.write:
         from .page import write
 
-        write(options.journal)
+        write(options.journal, options.stored)
         return 0
-    run(Plan(there(options.sets), options.methods, options.splits, options.again, options.journal))
+    run(Plan(there(options.sets), options.methods, options.splits, options.again, options.journal, options.stored))
     return 0
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from defaults import table
 from sets import CLASSES
 
-from .methods import TUNED
-from .results import OUR_MODEL, Model, Pair, Results, title_of
+from .methods import OUR_MODEL, TUNED, Model, title_of
+from .results import Pair, Results
 from .run import N_SPLITS
 
 NOISE = 2.0  # standard errors of a difference that count as noise

@@ -61,3 +61,13 @@ METHODS: dict[str, Method] = {
     "svgp": Method("GPyTorch SVGP", "gaussian:variational", pace=SLOWEST, may_be_forked=False),
     "rvm": Method("fastrvm", "relevance:relevance_vectors", pace=SLOWEST),
 }
+
+Model = tuple[str, str]  # method and variant
+OUR_MODEL: Model = (OURS, DEFAULT)
+MODELS: list[Model] = [(name, variant) for name, about in METHODS.items() for variant in about.variants]
+
+
+def title_of(model: Model) -> str:
+    """Return what a model is called in tables."""
+    method, variant = model
+    return METHODS[method].title if model == OUR_MODEL else f"{METHODS[method].title}, {variant}"

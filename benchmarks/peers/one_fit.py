@@ -90,19 +90,25 @@ def measured_fit(method: str, variant: str, split: Split) -> tuple[Fitted, dict[
     with Clock() as clock:
         fitted = fit(split, variant == TUNED)
     found = {"fit_cpu": clock.cpu, "fit_wall": clock.wall, "peak_mb": max(0.0, memory_of("VmHWM") - before)}
-    return fitted, {**found, "size": fitted.size, "numbers": fitted.numbers, "chosen": fitted.chosen}
+    return fitted, {**found, "size": fitted.size, "numbers": fitted.numbers, "chosen": in_words(fitted.chosen)}
 
 
-def path_of(fitted: Fitted, split: Split) -> list[list[float]]:
-    """Return atoms, numbers and error of the models of one fit, up to the one that it kept."""
+def in_words(chosen: dict[str, Any]) -> str:
+    """Return the parameters that a search has chosen."""
+    values = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in chosen.items()}
+    return " ".join(f"{name.split('__')[-1]}={value}" for name, value in values.items())
+
+
+def path_of(fitted: Fitted, split: Split) -> str:
+    """Return atoms:numbers:error of the models of one fit, up to the one that it kept."""
     from .ours import STEPS, float32_bytes
 
     assert fitted.at is not None
     found = []
     for k in (*(step for step in STEPS if step < fitted.size), fitted.size):
         model = fitted.at(k)
-        found.append([k, float32_bytes(model) // 4, round(split.error(model.predict(split.test))[0], 6)])
-    return found
+        found.append(f"{k}:{float32_bytes(model) // 4}:{split.error(model.predict(split.test))[0]:.5g}")
+    return " ".join(found)
 
 
 def measured_predictions(fitted: Fitted, split: Split) -> tuple[dict[str, Any], np.ndarray]:

@@ -13,14 +13,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from defaults import ROOT, put_between, read_journal, seconds, table, whole
-from sets import SETS
+from defaults import ROOT, put_between, seconds, table, whole
 
 from . import losses, plots
-from .methods import METHODS, VARIANTS
+from .methods import METHODS, MODELS, OUR_MODEL, VARIANTS, Model, title_of
 from .one_fit import PREDICT_SECONDS
-from .results import MODELS, OUR_MODEL, STORED, Model, Results, read, store, title_of
-from .run import JOURNAL, MEGABYTES, N_SPLITS, SECONDS, Key, Plan, Result, key_of
+from .results import Results
+from .run import MEGABYTES, N_SPLITS, SECONDS
+from .stored import JOURNAL, STORED, Result, merge, read
 
 PAGE = ROOT / "docs" / "peers.md"
 MACHINE = ROOT / "docs" / "peers-machine.json"
@@ -120,23 +120,18 @@ def machine() -> dict[str, str]:
     return about
 
 
-def of_run(journal: dict[Key, Result]) -> dict[str, str]:
-    """Return when the fits were made, and of which source ours are."""
-    days = sorted(one["when"][:10] for one in journal.values())
-    sources = sorted({one["source"] for one in journal.values() if "source" in one})
-    return {"first": days[0], "last": days[-1], "source": ", ".join(sources)}
-
-
-def measured(about: dict[str, str]) -> str:
-    """Return the limits, the machine and the versions."""
+def measured(about: dict[str, str], results: Results) -> str:
+    """Return the limits, the machine, the versions, when the fits were made, and of which source ours are."""
     versions = ", ".join(f"{name} {about[name]}" for name in ("python", *PACKAGES))
     limits = " and ".join(f"{SECONDS[variant]} s of processor time ({variant})" for variant in VARIANTS)
+    days = sorted(one["when"] for one in results.lines)
+    sources = sorted({one["source"] for one in results.lines if one["source"]})
     return (
         f"Each fit has at most {limits}, {MEGABYTES:,} MB, and {PREDICT_SECONDS} s for its predictions. "
         f"There are up to {N_SPLITS} splits of each set.\n\n"
         f"Machine: {about['cores']} cores of {about['processor']}, no accelerator, and it had other work throughout. "
-        f"One fit at a time, in one thread, from {about['first']} to {about['last']}. {versions}; ours is of source "
-        f"{about['source']}."
+        f"One fit at a time, in one thread, from {days[0]} to {days[-1]}. {versions}; ours is of source "
+        f"{', '.join(sources)}."
     )
 
 
@@ -144,11 +139,10 @@ def measured(about: dict[str, str]) -> str:
 
 
 def write(journal: Path = JOURNAL, stored: Path = STORED, page: Path = PAGE) -> None:
-    """Write the stored results, where there is a journal, then the tables and the pictures."""
+    """Add the journal, where there is one, to the stored results, then write the tables and the pictures."""
     if journal.exists():
-        found = {key: one for key, one in read_journal(journal, key_of).items() if key[0] in SETS}
-        store(found, Plan((), (), journal=journal), stored)
-        MACHINE.write_text(json.dumps({**machine(), **of_run(found)}, indent=1) + "\n")
+        merge(journal, stored)
+        MACHINE.write_text(json.dumps(machine(), indent=1) + "\n")
     results = Results(read(stored))
     pictures = plots.write_pictures(results, page.parent / "images")
     images = "\n\n".join(f"![{about}](images/{name})" for name, about in pictures.items())
@@ -156,7 +150,7 @@ def write(journal: Path = JOURNAL, stored: Path = STORED, page: Path = PAGE) -> 
         "losses": losses.tables(results),
         "summary": summary(results),
         "pictures": images,
-        "measured": measured(json.loads(MACHINE.read_text())),
+        "measured": measured(json.loads(MACHINE.read_text()), results),
         "coverage": coverage(results),
         "sets": "\n\n".join(set_table(name, results) for name in results.sets),
     }

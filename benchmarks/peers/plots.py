@@ -17,9 +17,9 @@ from sets import CLASSES, NUMBERS
 
 from kernelpursuit.plotting.parts import CLASS_COLOURS, tidy
 
-from .methods import DEFAULT, METHODS, OURS, TUNED, VARIANTS
+from .methods import DEFAULT, METHODS, OUR_MODEL, OURS, TUNED, VARIANTS, Model
 from .ranks import Ranks, ranks
-from .results import OUR_MODEL, Model, Results, path_in
+from .results import Results, path_in
 
 IMAGES = ROOT / "docs" / "images"
 KINDS = {"numbers": NUMBERS, "classes": CLASSES}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata, studentized_range
 
-from .results import OUR_MODEL, Model, Results
+from .methods import OUR_MODEL, Model
+from .results import Results
 
 LEVEL = 0.05
 

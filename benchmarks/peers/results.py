@@ -1,108 +1,20 @@
-"""The stored results, `docs/peers.csv`, made of the journal of a run; and ours beside a peer on a set.
-
-A line is a fit. `difference_se` is the standard error, over the test rows, of its error less that of ours on the same
-split. `path` has the smaller models of our fit, as atoms:numbers:error.
-"""
+"""Ours beside a peer on a set, from the stored results."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from defaults import ROOT
-from sets import SETS
 
-from .methods import DEFAULT, METHODS, OURS, VARIANTS
-from .run import Key, Plan, Result
-
-STORED = ROOT / "docs" / "peers.csv"
-WORDS = ("set", "method", "variant", "status", "path", "chosen")
-COUNTS = ("split", "rows", "test_rows", "features", "size", "numbers")
-FIGURES = {"error": ".6g", "difference_se": ".4g", "fit_cpu": ".4g", "predict_us": ".4g", "peak_mb": ".1f"}
-FIELDS = ("set", "split", "method", "variant", "status", "rows", "test_rows", "features", "error", "difference_se")
-FIELDS += ("size", "numbers", "fit_cpu", "predict_us", "peak_mb", "chosen", "path")
-
-Model = tuple[str, str]  # method and variant
-OUR_MODEL: Model = (OURS, DEFAULT)
-MODELS: list[Model] = [(name, variant) for name, about in METHODS.items() for variant in about.variants]
-
-
-def title_of(model: Model) -> str:
-    """Return what a model is called in tables."""
-    method, variant = model
-    return METHODS[method].title if model == OUR_MODEL else f"{METHODS[method].title}, {variant}"
-
-
-# The journal to the stored results
-
-
-def place(key: Key) -> tuple[int, ...]:
-    """Return where a line belongs: by set, method, variant and split."""
-    name, split, method, variant = key
-    return SETS.index(name), list(METHODS).index(method), VARIANTS.index(variant), split
-
-
-def as_cells(result: Result, difference_se: float | None) -> dict[str, str]:
-    """Return a line of the stored results."""
-    figures = {**result, "difference_se": difference_se}
-    cells = {name: str(result[name]) for name in ("set", "method", "variant", "status")}
-    cells |= {name: str(result[name]) for name in COUNTS if name in result}
-    for name, form in FIGURES.items():
-        if figures.get(name) is not None:
-            cells[name] = format(figures[name], form)
-    if result.get("chosen"):
-        cells["chosen"] = " ".join(f"{name.split('__')[-1]}={short(one)}" for name, one in result["chosen"].items())
-    if "path" in result:
-        cells["path"] = " ".join(f"{k:.0f}:{numbers:.0f}:{error:.5g}" for k, numbers, error in result["path"])
-    return cells
-
-
-def short(value: object) -> str:
-    """Return a parameter in few digits."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def store(journal: dict[Key, Result], plan: Plan, path: Path = STORED) -> None:
-    """Write the stored results anew."""
-    lines = []
-    for key in sorted(journal, key=place):
-        name, split, *_ = key
-        files = [plan.rows_file(one) for one in (key, (name, split, *OUR_MODEL))]
-        is_there = journal[key]["status"] == "ok" and all(file.exists() for file in files)
-        difference_se = None
-        if is_there:
-            theirs, ours = (np.load(file).astype(float) for file in files)
-            difference_se = float(np.std(theirs - ours, ddof=1) / np.sqrt(len(ours)))
-        lines.append(as_cells(journal[key], difference_se))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
-
-
-def read(path: Path = STORED) -> list[Result]:
-    """Return the stored results, with numbers as numbers; what is not there is None."""
-
-    def value(name: str, cell: str) -> Any:
-        if name in WORDS:
-            return cell
-        return None if not cell else int(cell) if name in COUNTS else float(cell)
-
-    with path.open(newline="") as file:
-        return [{name: value(name, cell) for name, cell in line.items()} for line in csv.DictReader(file)]
+from .methods import MODELS, OUR_MODEL, Model
+from .stored import Result
 
 
 def path_in(result: Result) -> np.ndarray:
     """Return the models of one fit of ours: a line each, of atoms, numbers and error."""
     return np.array([[float(one) for one in step.split(":")] for step in result["path"].split()]).reshape(-1, 3)
-
-
-# Ours beside a peer
 
 
 @dataclass

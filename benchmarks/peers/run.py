@@ -14,39 +14,32 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from defaults import ROOT, append_to_journal, read_journal, source_digest
+from defaults import append_to_journal, source_digest
 from sets import OWN_SPLIT, n_rows_of, split_of
 
-from .methods import DEFAULT, METHODS, OURS, QUICK, SLOW, SLOWEST, TUNED
+from .methods import DEFAULT, METHODS, OUR_MODEL, OURS, QUICK, SLOW, SLOWEST, TUNED
 from .one_fit import Limits, fit_once
+from .stored import JOURNAL, STORED, Key, Result, known, rows_file
 
-JOURNAL = ROOT / "out" / "bench-peers.jsonl"
 N_SPLITS = 5
 SECONDS = {DEFAULT: 120, TUNED: 240}  # of processor time that a fit may take
 MEGABYTES = 6000  # that its process may take
 PATIENCE = 10  # times the limit, by the wall: the machine has other work
 TIERS = (0, 1500, 5000, sys.maxsize)  # rows of sets that are done one after the other
 
-Result = dict[str, Any]
-Key = tuple[str, int, str, str]  # set, split, method, variant
-
-
-def key_of(result: Result) -> Key:
-    return result["set"], result["split"], result["method"], result["variant"]
-
 
 @dataclass
 class Plan:
-    """What is to be fitted, and where results go."""
+    """What is to be fitted, where results go, and where those are that are there already."""
 
     sets: Sequence[str]
     methods: Sequence[str]
     n_splits: int = N_SPLITS
     again: Sequence[str] = ()
     journal: Path = JOURNAL
+    stored: Path = STORED
 
     def phases(self) -> Iterator[tuple[str, int, list[str]]]:
         """Yield what is done together: a variant, a pace, and sets from few rows to many."""
@@ -70,9 +63,20 @@ class Plan:
                         if about.pace == pace and about.is_for(name) and variant in about.variants:
                             yield name, split, method, variant
 
-    def rows_file(self, key: Key) -> Path:
-        """Where a fit leaves what each test row adds to its error."""
-        return self.journal.with_suffix("") / f"{'-'.join(str(part) for part in key)}.npy"
+    def left(self) -> Iterator[Key]:
+        """Yield the jobs that are not done, or are asked for again.
+
+        Before a peer, ours comes again where it is stored without the errors of its rows: the two are compared by them.
+        """
+        done = known(self.journal, self.stored)
+        for key in self.jobs():
+            if key in done and key[2] not in self.again:
+                continue
+            ours = (*key[:2], *OUR_MODEL)
+            is_stored = ours in done and done[ours]["status"] == "ok"
+            if key != ours and is_stored and not rows_file(ours, self.journal).exists():
+                yield ours
+            yield key
 
 
 def do(key: Key, plan: Plan) -> Result:
@@ -88,7 +92,7 @@ def do(key: Key, plan: Plan) -> Result:
     found = fit_once((method, variant), split, limits)
     of_rows = found.pop("of_rows", None)
     if of_rows is not None:
-        file = plan.rows_file(key)
+        file = rows_file(key, plan.journal)
         file.parent.mkdir(parents=True, exist_ok=True)
         np.save(file, of_rows)
     return result | found
@@ -98,16 +102,12 @@ cached_split = lru_cache(maxsize=1)(split_of)
 
 
 def run(plan: Plan) -> None:
-    """Do what is not in the journal, or is asked for again."""
-    done = read_journal(plan.journal, key_of)
-    for key in plan.jobs():
-        method = key[2]
-        if key in done and method not in plan.again:
-            continue
+    """Do what is left of a plan."""
+    for key in plan.left():
         result = do(key, plan)
-        if method == OURS:
+        if key[2] == OURS:
             result["source"] = source_digest()
-        result["when"] = datetime.now(UTC).isoformat(timespec="seconds")
+        result["when"] = datetime.now(UTC).date().isoformat()
         append_to_journal(result, plan.journal)
         print(as_line(result), flush=True)
 
