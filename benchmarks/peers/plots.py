@@ -20,6 +20,7 @@ from kernelpursuit.plotting.parts import CLASS_COLOURS, tidy
 from .methods import DEFAULT, METHODS, OUR_MODEL, OURS, TUNED, VARIANTS, Model
 from .ranks import Ranks, ranks
 from .results import Results, path_in
+from .stored import Result
 
 IMAGES = ROOT / "docs" / "images"
 KINDS = {"numbers": NUMBERS, "classes": CLASSES}
@@ -40,6 +41,13 @@ def style_of(model: Model) -> dict[str, Any]:
     return {"marker": MARKERS[place], "mec": colour, "mfc": face, "ls": "", "ms": 9 if method == OURS else 6}
 
 
+def mean_path(found: Sequence[Result]) -> np.ndarray:
+    """Return the means over splits of our smaller models that all splits have, and of those that were kept."""
+    paths = [path_in(one) for one in found]
+    shared = min((len(path) for path in paths), default=1) - 1
+    return np.mean([[*path[:shared], path[-1]] for path in paths], axis=0) if paths else np.zeros((0, 3))
+
+
 def draw_set(ax: Any, results: Results, name: str, key: str) -> None:
     """Draw the errors of all models on a set against size or time; those far above are at the upper edge."""
     points = {}
@@ -47,22 +55,22 @@ def draw_set(ax: Any, results: Results, name: str, key: str) -> None:
         found = results.fitted(model, name)
         if found:
             points[model] = tuple(float(np.mean([one[of] for one in found])) for of in (key, "error"))
-    paths = [path_in(one) for one in results.fitted(OUR_MODEL, name)] if key == "numbers" else []
-    least = min([error for _, error in points.values()] + [path[:, 2].min() for path in paths])
+    path = mean_path(results.fitted(OUR_MODEL, name)) if key == "numbers" else np.zeros((0, 3))
+    least = min([error for _, error in points.values()] + list(path[:, 2]))
     half_a_row = 0.5 / results.tried(OUR_MODEL, name)[0]["test_rows"]
     top = CLOSE_UP["classes"] * max(least, 4 * half_a_row) if name in CLASSES else CLOSE_UP["numbers"] * least
     for model, (x, error) in points.items():
         ax.plot(max(x, LEAST[key]), min(error, top), **style_of(model), clip_on=False, zorder=3)
-    for path in paths:
-        _, numbers, errors = path.T
-        ax.plot(numbers, np.where(errors <= top, errors, np.nan), color="black", lw=1.2, zorder=2)
+    _, numbers, errors = path.T
+    ax.plot(numbers, np.where(errors <= top, errors, np.nan), color="black", lw=1.2, zorder=2)
     ax.set_xscale("log")
     ax.xaxis.set_minor_formatter(NullFormatter())
     low, high = ax.get_xlim()
     if high < 10 * low:  # so that two powers of ten are there to read the axis by
         ax.set_xlim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
     ax.set_ylim(least - 0.08 * (top - least), top)
-    ax.set_title(f"{name}, {results.tried(OUR_MODEL, name)[0]['rows']:,} rows", fontsize="medium", loc="left")
+    title = f"{name}, {results.tried(OUR_MODEL, name)[0]['rows']:,} rows"
+    ax.set_title(title, fontsize="medium", loc="left", pad=9)  # above the markers on the edge
     tidy(ax)
 
 

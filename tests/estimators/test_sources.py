@@ -11,6 +11,7 @@ from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.estimators import sampled
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.exceptions import GrossErrorWarning, SampledWarning
+from kernelpursuit.losses import Huber
 from kernelpursuit.rows import ArraySource, sample_numbers
 
 # A fit that learns scales, and little else.
@@ -151,6 +152,41 @@ class TestManyRows:
         assert np.mean((model.predict(X) - Y)[:, 1] ** 2) < 1.0
 
 
+class TestLosses:
+    """Of many rows, coefficients under a loss are of all: of those of a sample, sums over all rows would be off."""
+
+    @pytest.mark.parametrize("given", [{"gamma": 0.3, "max_atoms": 20}, {"max_atoms": 20, **QUICK}])
+    @pytest.mark.parametrize("is_source", [False, True])
+    def test_a_constant_balances_all_rows(self, rng, small_samples, monkeypatch, given, is_source):
+        monkeypatch.setattr(sampled, "ROWS_OF_A_LOSS", 1500)
+        X, y = table(rng, 9000)
+        y = y + 0.3 * rng.standard_t(2, size=9000)
+        model = KernelPursuitRegressor(loss=Huber(delta=0.2), random_state=0, **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(ArraySource(X, y) if is_source else X, *([] if is_source else [y]))
+        assert model.n_atoms_ == 20
+        pulls = np.clip(y - model.predict(X), -0.2, 0.2)
+        assert abs(pulls.mean()) < 1e-4  # of a sample of 1,500 rows: about 0.2 / 1500 ** 0.5
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_probabilities_add_up_to_the_classes_of_all_rows(self, rng, small_samples, monkeypatch, n_classes):
+        monkeypatch.setattr(sampled, "ROWS_OF_A_LOSS", 1500)
+        X, z = table(rng, 9000, noise=1.0)
+        labels = np.digitize(z, [0.3, 1.5][: n_classes - 1])
+        model = KernelPursuitClassifier(loss="log", random_state=0, max_atoms=20, **QUICK).fit(ArraySource(X, labels))
+        assert model.loss_ == {2: "logistic", 3: "softmax"}[n_classes]
+        shares = np.bincount(labels) / len(labels)
+        np.testing.assert_allclose(model.predict_proba(X).mean(axis=0), shares, atol=1e-3)
+
+    def test_targets_that_a_loss_does_not_take_are_refused_wherever_they_are(self, rng, small_samples):
+        X, _ = table(rng, 9000)
+        counts = rng.poisson(2.0, size=9000).astype(float)
+        counts[8765] = -1.0
+        with pytest.raises(ValueError, match="poisson"):
+            KernelPursuitRegressor(loss="poisson", random_state=0).fit(ArraySource(X, counts))
+
+
 class TestRareClasses:
     @pytest.fixture
     def rare(self, rng):
@@ -168,11 +204,10 @@ class TestRareClasses:
     def test_all_rows_of_a_rare_class_are_learned_from(self, rare, small_samples):
         X, labels = rare
         source = ArraySource(X, labels)
-        with pytest.warns(SampledWarning, match="is of 6000 of 20000 rows"):
-            model = KernelPursuitClassifier(gamma=0.3, max_atoms=20, loss="log", random_state=0).fit(source)
-        # With a constant and no penalty of it, probabilities of the weighted rows add up to the weight of each class.
+        model = KernelPursuitClassifier(gamma=0.3, max_atoms=20, loss="log", random_state=0).fit(source)
+        # With a constant and no penalty of it, probabilities of all rows add up to the number of each class.
         share = model.predict_proba(X)[:, 1].mean()
-        assert share == pytest.approx(60 / 20_000, rel=0.2)
+        assert share == pytest.approx(60 / 20_000, rel=1e-3)
 
     def test_weights_put_the_shares_right(self, rng):
         classes = (np.arange(10_000) % 1000 == 0).astype(int)
@@ -200,11 +235,12 @@ class TestRefusals:
     def test_what_needs_rows_in_memory_is_fitted_to_the_sample_with_a_warning(self, rng, small_samples):
         X, y = table(rng, 9000)
         source = ArraySource(X, y)
+        settings = {"update": "stagewise", "stop": "max", "gamma": 0.3, "max_atoms": 5, "random_state": 0}
         with pytest.warns(SampledWarning, match=r"needs its rows in memory, and is of 6000 of 9000 rows"):
-            KernelPursuitRegressor(loss="huber", gamma=0.3, max_atoms=5, random_state=0).fit(source)
+            KernelPursuitRegressor(**settings).fit(source)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            KernelPursuitRegressor(loss="huber", gamma=0.3, max_atoms=5, random_state=0).fit(X, y)
+            KernelPursuitRegressor(**settings).fit(X, y)
 
     def test_sample_rows(self, rng):
         X, y = table(rng, 50)

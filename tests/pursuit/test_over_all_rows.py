@@ -25,7 +25,8 @@ def rows(rng, n_rows, n_targets=1):
 
 def with_sample(X, y, numbers, weights=None, **options):
     part = None if weights is None else weights[numbers]
-    whole = AllRows(ArraySource(X, y, weights), len(y), numbers, np.abs(y).max(axis=0))
+    total = float(len(y) if weights is None else weights.sum())
+    whole = AllRows(ArraySource(X, y, weights), len(y), numbers, largest=np.abs(y).max(axis=0), total_weight=total)
     return TrainingRows(X[numbers], y[numbers], part, all_rows=whole, **options)
 
 

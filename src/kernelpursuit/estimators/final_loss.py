@@ -30,6 +30,7 @@ from kernelpursuit.losses import Loss
 from kernelpursuit.model import FittedModel
 from kernelpursuit.penalties import Atoms, Penalty, as_penalty
 from kernelpursuit.pursuit import LoopSpec, TrainingRows, Watch, one_blas_thread, resolve_threads, run_pursuit
+from kernelpursuit.rows import RowBlock
 from kernelpursuit.stopping import ALL_LEARNED
 
 
@@ -204,7 +205,7 @@ class _Trials:
 
 def _without(is_validation: np.ndarray, rows: TrainingRows, weights: np.ndarray) -> TrainingRows:
     """Rows without those for validation, which have no weight."""
-    return replace(rows, weights=np.where(is_validation, 0.0, weights), validation=None)
+    return replace(rows, weights=np.where(is_validation, 0.0, weights), validation=None, all_rows=None)
 
 
 def _for_fewer_rows(loop: LoopSpec, model: FittedModel, weights: np.ndarray, is_left_out: np.ndarray) -> LoopSpec:
@@ -249,4 +250,18 @@ def _with_targets(rows: TrainingRows, loss: Loss) -> TrainingRows:
     validation = rows.validation
     if validation is not None:
         validation = (validation[0], targets_of(np.asarray(validation[1]), loss), validation[2])
-    return replace(rows, y=targets_of(rows.y, loss), validation=validation)
+    all_rows = rows.all_rows
+    if all_rows is not None:
+        all_rows = replace(all_rows, source=all_rows.source.map(TargetsOf(loss)))
+    return replace(rows, y=targets_of(rows.y, loss), validation=validation, all_rows=all_rows)
+
+
+@dataclass(frozen=True)
+class TargetsOf:
+    """A block with targets as a loss takes them, for codes of -1 and +1."""
+
+    loss: Loss
+
+    def __call__(self, block: RowBlock) -> RowBlock:
+        """The block with other targets."""
+        return replace(block, y=targets_of(block.y, self.loss))

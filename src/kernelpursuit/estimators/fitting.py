@@ -13,7 +13,7 @@ from kernelpursuit.estimators.checks import check_seed, comparable, digest, same
 from kernelpursuit.estimators.constants import SQUARE_SHARE, VALIDATED_SHARE
 from kernelpursuit.estimators.final_loss import validate_classes
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
-from kernelpursuit.estimators.sampled import Whole, all_rows_of, sampled
+from kernelpursuit.estimators.sampled import Whole, all_rows_of, can_stream, for_a_loss, sampled
 from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
 from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, ValidationScores, observe
@@ -159,25 +159,26 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     key = None if spec.learns_classes else key_of(repr(sorted(given.items())), repr(asked_for), seed)
     known = watch.keep_steps(key)
     replay = known if replay is None else replay
+    may_sample = resolved.candidates_are_learned and is_word(estimator.sample_rows, "auto") and can_stream(spec)
+    if loss is not None and may_sample:
+        rows = for_a_loss(rows, loop)
     with watch.within(0.0, SQUARE_SHARE if spec.learns_classes else 1.0, hidden=not is_last):
         outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
     model = _model_of(outcome, numbers, data, spec=spec, resolved=resolved, watch=watch)
     was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
     if spec.learns_classes and not was_asked_to_end:
         with watch.within(SQUARE_SHARE, VALIDATED_SHARE):
-            in_memory = replace(rows, all_rows=None)
-            validated = validate_classes(model, in_memory, spec, resolved=resolved, watch=watch)
-        final = validated.resolved
-        if final is not None and validated.rows is not None:
+            validated = validate_classes(model, rows, spec, resolved=resolved, watch=watch)
+        final, final_rows = validated.resolved, validated.rows
+        if final is not None and final_rows is not None:
+            if may_sample:
+                final_rows = for_a_loss(final_rows, final.loop)
             with watch.within(VALIDATED_SHARE, 1.0):
-                outcome = run_pursuit(validated.rows, final.loop, callback=watch)
+                outcome = run_pursuit(final_rows, final.loop, callback=watch)
             square, model = model, _model_of(outcome, [model.numbers], data, spec=spec, resolved=final, watch=watch)
             if model.n_steps == square.n_steps and spec.stops_by_auto:
                 # It has the atoms that the squared loss has kept, and so its reason.
                 model = replace(model, reason=square.reason)
-            if data.whole is not None:
-                words = f"weights under another loss than the square are of {len(rows.y)} of {data.whole.n_rows} rows"
-                model = replace(model, reason=f"{model.reason}; {words}")
             was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
         if validated.scores is not None and rows.calibrates is None and model.n_steps:
             model = calibrated(model, validated.scores)
@@ -279,7 +280,7 @@ def observed(spec: FitSpec, data: TrainingData) -> Observations:
         data.weights,
         data.counts,
         squared=loss is None and not data.has_codes,
-        bears_outliers=data.has_codes or (loss is not None and loss.is_for_outliers),
+        bears_outliers=spec.bears_outliers,
         names=None if data.names is None else data.names.tolist(),
     )
 

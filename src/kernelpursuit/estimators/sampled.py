@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +21,9 @@ from kernelpursuit.estimators.spec import FitSpec
 from kernelpursuit.exceptions import SampledWarning
 from kernelpursuit.learning import Observations, range_of_features, usual_targets
 from kernelpursuit.learning.constants import RARE_SHARE
-from kernelpursuit.penalties import Ridge, as_penalty
-from kernelpursuit.pursuit import AllRows
+from kernelpursuit.losses import Loss
+from kernelpursuit.penalties import RKHS, Ridge, as_penalty
+from kernelpursuit.pursuit import AllRows, LoopSpec, TrainingRows
 from kernelpursuit.pursuit.measure import classes_of
 from kernelpursuit.rows import (
     ArraySource,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 # sample_rows="auto": rows that scales and atoms are learned from, and rows of a dictionary that is given, where there
 # are more than so many rows (benchmarks/massive.py).
 ROWS_LEARNED_FROM = 200_000
-ROWS_PICKED_FROM, SAMPLED_ABOVE = 10_000, 50_000
+ROWS_PICKED_FROM, ROWS_OF_A_LOSS, SAMPLED_ABOVE = 10_000, 30_000, 50_000
 # A sample of rows of many features has no more bytes than this, or than an eighth of a given memory budget; but so many
 # rows in any case.
 SAMPLE_BYTES, BUDGET_SHARE, LEAST_SAMPLE = 512 * 2**20, 8, 5_000
@@ -118,32 +120,34 @@ def surveyed(
 
 
 def can_stream(spec: FitSpec) -> bool:
-    """Whether coefficients and criteria can come from passes over blocks: the default loop under the squared loss."""
+    """Whether coefficients can come from passes over blocks.
+
+    Under the squared loss, criteria do too, those of the default loop. Under another, the loop is over the sample, and
+    only the coefficients of the model that is kept come from passes.
+    """
     loop, (searched, _) = spec.loop, split(spec.loop.dictionary)
-    update = loop.update
-    is_plain = loop.selection == "gain" and not loop.exchange
+    update, rule = loop.update, loop.rule
     penalty = None if spec.penalty_is_open else as_penalty(loop.penalty)
+    is_default = loop.selection == "gain" and not loop.exchange and type(penalty) in (NoneType, Ridge)
     return (
-        is_plain
-        and type(update) is Orthogonal
+        type(update) is Orthogonal
         and update.rcond is None
-        and loop.loss is None
         and not spec.one_by_one
-        and (penalty is None or type(penalty) is Ridge)
-        and not (loop.rule.needs_correlation or loop.rule.needs_coherence)
+        and (is_default if loop.loss is None else type(penalty) in (NoneType, Ridge, RKHS))
+        and not (rule.needs_correlation or rule.needs_coherence)
         and not isinstance(searched, Precomputed)
     )
 
 
 def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, seed: int) -> TrainingData:
-    """The data with no more rows in memory than atoms are picked from, and the whole of them where they are more."""
+    """The data with no more rows in memory than the fit looks at, and the whole of them where they are more."""
     has_all = data.whole is None or len(data.whole.numbers) == data.whole.n_rows
     if not can_stream(spec):
         if has_all or data.whole is None:
             return replace(data, whole=None)
         warnings.warn(
             f"this fit needs its rows in memory, and is of {len(data.y)} of {data.whole.n_rows} rows; with the "
-            "squared loss and the default loop it would be of all.",
+            "default loop it would be of all.",
             SampledWarning,
             stacklevel=5,
         )
@@ -183,13 +187,27 @@ def with_shares_of_classes(data: TrainingData, whole: Whole) -> TrainingData:
     if whole.by_class is None or len(data.y) >= whole.n_rows:
         return data
     classes = classes_of(data.y.T)
-    if np.bincount(classes, minlength=len(whole.by_class)).min() > rows_of_each(len(classes)):
+    weights = _evened(classes, data.weights, whole.by_class, n_rows=whole.n_rows)
+    if weights is None:
         return data
-    given = np.ones(len(classes)) if data.weights is None else data.weights
-    seen = np.bincount(classes, weights=given, minlength=len(whole.by_class))
-    factors = whole.by_class / np.where(seen > 0, seen, 1.0) * (len(classes) / whole.n_rows)
-    counts = data.counts if data.counts is not None else given
-    return replace(data, weights=given * factors[classes], counts=counts)
+    return replace(data, weights=weights, counts=_counted(data.weights, data.counts, len(classes)))
+
+
+def _evened(classes: np.ndarray, weights: np.ndarray | None, by_class: np.ndarray, n_rows: int) -> np.ndarray | None:
+    """Weights under which each class of a sample counts as `by_class` says of all rows; None where they do as it is."""
+    if np.bincount(classes, minlength=len(by_class)).min() > rows_of_each(len(classes)):
+        return None
+    given = np.ones(len(classes)) if weights is None else weights
+    seen = np.bincount(classes, weights=given, minlength=len(by_class))
+    factors = by_class / np.where(seen > 0, seen, 1.0) * (len(classes) / n_rows)
+    return given * factors[classes]
+
+
+def _counted(weights: np.ndarray | None, counts: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """How often rows were seen, by what is given."""
+    if counts is not None:
+        return counts
+    return np.ones(n_rows) if weights is None else weights
 
 
 def _wanted(spec: FitSpec, sample_rows: int | str | None, shape: tuple[int, int]) -> int:
@@ -201,7 +219,13 @@ def _wanted(spec: FitSpec, sample_rows: int | str | None, shape: tuple[int, int]
         return int(sample_rows)
     if spec.learns:
         return most_rows(None, values_a_row)
-    return n_rows if n_rows <= SAMPLED_ABOVE else max(ROWS_PICKED_FROM, 20 * spec.loop.max_atoms)
+    return n_rows if n_rows <= SAMPLED_ABOVE else _rows_of_loop(spec.loop.loss, spec.loop.max_atoms)
+
+
+def _rows_of_loop(loss: Loss | None, n_atoms: int) -> int:
+    """Rows that a loop over many rows picks atoms from; under a loss, their number is chosen on these as well."""
+    least, each = (ROWS_PICKED_FROM, 20) if loss is None else (ROWS_OF_A_LOSS, 40)
+    return max(least, each * n_atoms)
 
 
 def _whole_of(data: TrainingData) -> Whole:
@@ -223,13 +247,47 @@ def all_rows_of(data: TrainingData, seen: Observations, spec: FitSpec) -> AllRow
     if whole is None:
         return None
     numbers = whole.numbers if seen.rows is None else whole.numbers[seen.rows]
-    change, largest = Prepared(), np.abs(data.y).max(axis=0)
+    change, weight = Prepared(), whole.mean_weight
+    largest = np.abs(data.y).max(axis=0) if whole.extremes is None else whole.extremes.largest
     if spec.joins_rows:
         targets = None
-        if whole.extremes is not None:
+        if whole.extremes is not None and not spec.bears_outliers:
             targets = usual_targets(data.y, whole.extremes.values)
             largest = np.abs(np.clip(whole.extremes.values, *targets)).max(axis=0)
-        change = Prepared(targets=targets, features=range_of_features(seen.X), weight_unit=whole.mean_weight)
-    elif whole.extremes is not None:
-        largest = whole.extremes.largest
-    return AllRows(whole.source.map(change), whole.n_rows, numbers, largest=largest)
+        change, weight = Prepared(targets=targets, features=range_of_features(seen.X), weight_unit=weight), 1.0
+    total = whole.n_rows * weight
+    return AllRows(whole.source.map(change), whole.n_rows, numbers, largest=largest, total_weight=total)
+
+
+def for_a_loss(rows: TrainingRows, loop: LoopSpec) -> TrainingRows:
+    """Rows of a loop under a loss: a sample of them, where they are many beside the atoms, which are known."""
+    n_rows, wanted = len(rows.y), _rows_of_loop(loop.loss, loop.max_atoms)
+    if n_rows <= max(wanted, SAMPLED_ABOVE):
+        return rows
+    whole = rows.all_rows or AllRows(
+        ArraySource(rows.X, rows.y, rows.weights, rows.counts),
+        n_rows,
+        np.arange(n_rows),
+        largest=np.abs(rows.y).max(axis=0),
+        total_weight=float(n_rows if rows.weights is None else rows.weights.sum()),
+    )
+    classes = classes_of(rows.y.T) if loop.classes else None
+    kept = sampled_places(keys_of(whole.numbers, loop.seed), wanted, classes, rows_of_each(wanted))
+    weights, counts, calibrates = (
+        None if given is None else given[kept] for given in (rows.weights, rows.counts, rows.calibrates)
+    )
+    if classes is not None:
+        by_class = np.bincount(classes, weights=rows.weights)
+        evened = _evened(classes[kept], weights, by_class, n_rows)
+        if evened is not None:
+            weights, counts = evened, _counted(weights, counts, len(kept))
+    numbers = whole.numbers[kept]
+    return TrainingRows(
+        rows.X[kept],
+        rows.y[kept],
+        weights,
+        counts,
+        calibrates=calibrates,
+        validation=rows.validation,
+        all_rows=replace(whole, numbers=numbers),
+    )

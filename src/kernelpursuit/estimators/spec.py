@@ -77,6 +77,11 @@ class FitSpec:
         return self.learns and self.system is None and not self.one_by_one
 
     @property
+    def bears_outliers(self) -> bool:
+        """Whether targets are labels, or their loss bears outliers, so that wild ones need not be looked for."""
+        return self.loop.classes or (self.loop.loss is not None and self.loop.loss.is_for_outliers)
+
+    @property
     def learning_alpha(self) -> float | None:
         """The strength of the penalty while learning; None where it is learned too.
 
@@ -201,6 +206,8 @@ def _check_data(spec: FitSpec, data: Any) -> None:
     loss = spec.loop.loss if spec.final_loss is None else spec.final_loss
     if loss is not None:
         check_loss_shape(loss, data.y.T, data.weights)
+        if data.whole is not None and data.whole.extremes is not None:
+            loss.check_targets(data.whole.extremes.values.T)
 
 
 def _check_precomputed(estimator: Any, trend: bool | None) -> None:

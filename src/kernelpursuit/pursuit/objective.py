@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
@@ -29,6 +29,22 @@ DIFFERENCE_STEP = 1e-5
 # Less curvature than this, where it should be about one, is the rounding of such a difference, eps / DIFFERENCE_STEP,
 # times some hundreds.
 LEAST_RELIABLE_CURVATURE = 1e-8
+
+
+@dataclass(frozen=True)
+class LossSums:
+    """A loss summed over rows, without its penalty; those of two sets of rows add up to those of both.
+
+    value     the sum
+    gradient  its derivative by the coefficients, shape (n_columns, n_targets)
+    """
+
+    value: float
+    gradient: np.ndarray
+
+    def __add__(self, other: LossSums) -> LossSums:
+        """The sums over both sets of rows."""
+        return LossSums(self.value + other.value, self.gradient + other.gradient)
 
 
 class Objective:
@@ -64,17 +80,24 @@ class Objective:
         """Its derivative by every score, shape (n_targets, n_rows)."""
         return self._checked("gradient", self.loss.gradient(self.y, scores), self.y.shape) * (self._unit * self.weights)
 
+    def half_curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Half the curvature of every row at these scores, times its weight."""
+        return 0.5 * self._curvature(scores) * (self._unit * self.weights)
+
     def working_weights(self, scores: np.ndarray) -> np.ndarray:
-        """Working weights of the rows at these scores: half the curvature of every row."""
-        curvature = self._checked("curvature", self.loss.curvature(self.y, scores), self.weights.shape)
-        if (curvature < 0).any():
-            raise ValueError(f"The curvature of loss={self.loss!r} is negative; give a bound on it that is not.")
-        return working_weights(curvature, self._unit * self.weights)
+        """Working weights of the rows at these scores: half their curvature, none far below the largest."""
+        return working_weights(self._curvature(scores), self._unit * self.weights)
 
     def around(self, scores: np.ndarray, weights: np.ndarray | None = None) -> LocalQuadratic:
         """The local quadratic approximation at these scores, with its own working weights or those given."""
         gradient = self.gradient(scores)
         return LocalQuadratic(scores, gradient, self.working_weights(scores) if weights is None else weights)
+
+    def _curvature(self, scores: np.ndarray) -> np.ndarray:
+        curvature = self._checked("curvature", self.loss.curvature(self.y, scores), self.weights.shape)
+        if (curvature < 0).any():
+            raise ValueError(f"The curvature of loss={self.loss!r} is negative; give a bound on it that is not.")
+        return curvature
 
     def _checked(self, what: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         return checked_value(self.loss, what, values, shape)
@@ -104,35 +127,39 @@ def minimise(
     function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, search: Search = CLOSE_ENOUGH
 ) -> np.ndarray:
     """Minimise a function of coordinates in which its curvature is about one, from a start that is close."""
-    cost, gradient = function(start)
-    # All is measured in this, so that the units of the targets do not matter; a loss may be negative.
+    at_start = cost, gradient = function(start)
+    # A gradient is small beside this, so that the units of the targets do not matter; a loss may be negative.
     size = max(abs(cost) ** 0.5, float(np.abs(gradient).max(initial=0.0)))
-    if not size > 0:
+    # In units in which the gradient has length one, the first step that is tried is all of it, which is Newton's.
+    unit = float(np.linalg.norm(gradient))
+    if not unit > search.converged * size:
         return start
-    lowest = cost, start
+    lowest, first = (cost, start), start.ravel() / unit
 
-    def in_units(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def in_units(point: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal lowest
-        value, gradient = function(size * x.reshape(start.shape))
+        here = unit * point.reshape(start.shape)
+        value, gradient = at_start if np.array_equal(point, first) else function(here)
         if search.watch is not None:
             if value < lowest[0]:
-                lowest = value, size * x.reshape(start.shape)
+                lowest = value, here
             if search.watch.ask_again():
                 raise Ended
-        return value / size**2, gradient.ravel() / size
+        return value / unit**2, gradient.ravel() / unit
 
+    converged = search.converged * size / unit
     try:
-        found = _minimum(in_units, start.ravel() / size, search)
-        if not found.fun * size**2 <= cost:
+        found = _minimum(in_units, first, replace(search, converged=max(converged, CONVERGED * size / unit)))
+        if not found.fun * unit**2 <= cost:
             return start
         x: np.ndarray = found.x
         if search.converged < CONVERGED:
             # A loss that is not convex has a small gradient in other places too.
-            closer = _polished(lambda point: in_units(point)[1], x, search.converged)
+            closer = _polished(lambda point: in_units(point)[1], x, converged)
             x = closer if in_units(closer)[0] <= found.fun * (1 + 1e-12) else x
     except Ended:
         return lowest[1]
-    return size * x.reshape(start.shape)
+    return unit * x.reshape(start.shape)
 
 
 def _minimum(
@@ -143,7 +170,7 @@ def _minimum(
         "newton": ("L-BFGS-B", {"maxcor": 20, "ftol": 1e-15, "maxfun": 2 * search.max_iterations}),
         "cg": ("CG", {}),
     }[search.solver]
-    options |= {"gtol": max(search.converged, CONVERGED), "maxiter": search.max_iterations}
+    options |= {"gtol": search.converged, "maxiter": search.max_iterations}
     return minimize(function, start, jac=True, method=method, options=options)
 
 

@@ -186,16 +186,25 @@ def pose(rows: TrainingRows, spec: LoopSpec) -> Problem:
         held_out=held_out,
         n_looked_at=n_looked_at,
         limits=limits,
-        all_rows=None if rows.all_rows is None else _all_rows(rows.all_rows, units, scale, held=held, kept=kept),
+        all_rows=None
+        if rows.all_rows is None
+        else _all_rows(rows.all_rows, units, scale, weights=given, held=held, kept=kept),
     )
 
 
-def _all_rows(given: AllRows, units: np.ndarray | None, scale: float, *, held: np.ndarray, kept: np.ndarray) -> AllRows:
-    """All rows but those that are held out, in the units of the problem."""
+def _all_rows(
+    given: AllRows, units: np.ndarray | None, scale: float, *, weights: np.ndarray, held: np.ndarray, kept: np.ndarray
+) -> AllRows:
+    """All rows but those that are held out, in the units of the problem; `weights` are of those in memory."""
     unit = (1.0 if units is None else units) / scale
     change = Prepared(unit=unit, left_out=given.numbers[held] if held.any() else None)
-    n_rows = given.n_rows - int(held.sum())
-    return AllRows(given.source.map(change), n_rows, given.numbers[kept], largest=given.largest / unit)
+    return AllRows(
+        given.source.map(change),
+        given.n_rows - int(held.sum()),
+        given.numbers[kept],
+        largest=given.largest / unit,
+        total_weight=given.total_weight - float(weights[held].sum()),
+    )
 
 
 def _limits(truncate: float | str, largest: np.ndarray) -> np.ndarray:

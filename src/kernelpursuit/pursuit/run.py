@@ -18,9 +18,11 @@ from kernelpursuit.engine import Engine, resolve_budget
 from kernelpursuit.losses import Squared
 from kernelpursuit.pursuit.by_moments import path_by_moments
 from kernelpursuit.pursuit.criteria import Monitor
+from kernelpursuit.pursuit.fits import LossFit
 from kernelpursuit.pursuit.fits.base import Design
 from kernelpursuit.pursuit.folds import fold_errors
 from kernelpursuit.pursuit.loop import Limit, pursue
+from kernelpursuit.pursuit.loss_over_all_rows import LossOverAllRows, alpha_in_memory
 from kernelpursuit.pursuit.measure import Measure, classes_of
 from kernelpursuit.pursuit.over_all_rows import path_over_all_rows
 from kernelpursuit.pursuit.path import PursuitPath, Replay
@@ -92,7 +94,8 @@ def _pursuit(rows: TrainingRows, spec: LoopSpec, watch: Watch, replay: Replay | 
         run = _run(rows, spec, watch, replay)
     path, problem = run.path, run.problem
     if n_folds is not None:
-        path = _with_folds(path, rows, replace(spec, loss=problem.loss), watch=watch, share=share)
+        resolved = replace(spec, loss=problem.loss, alpha=alpha_in_memory(problem, spec))
+        path = _with_folds(path, rows, resolved, watch=watch, share=share)
     n_kept, reason = path.check_size(rule.choose(path)), rule.explain(path)
     if isinstance(spec.update, MinRes) and spec.update.refit:
         n_before = path.size[n_kept]
@@ -102,7 +105,7 @@ def _pursuit(rows: TrainingRows, spec: LoopSpec, watch: Watch, replay: Replay | 
             left, why = int(path.size[n_kept]), reason.partition(": ")[2]
             reason = f"{count_atoms(left)}, and {n_before - left} dependent ones that the refit left out: {why}"
     with watch.within(share * (1 + (n_folds or 0)), 1.0):
-        changed = {} if run.recorder is None else run.recorder.fit.finish(n_kept)
+        changed = _finish(run, n_kept, spec, watch)
     if changed:
         path = replace(path, refits={**path.refits, n_kept: changed})
     limits = problem.limits
@@ -118,6 +121,17 @@ def _pursuit(rows: TrainingRows, spec: LoopSpec, watch: Watch, replay: Replay | 
         n_kept=n_kept,
         reason=reason,
     )
+
+
+def _finish(run: _Run, k: int, spec: LoopSpec, watch: Watch) -> dict[str, float]:
+    """Do what is left to do for the model after k steps, which is kept; return the figures that have changed."""
+    if run.recorder is None:
+        return {}
+    fit = run.recorder.fit
+    if run.problem.all_rows is None:
+        return fit.finish(k)
+    assert isinstance(fit, LossFit), "of other fits of all rows, the path comes from blocks"
+    return fit.finish_over(k, LossOverAllRows(run.problem, fit.atoms_after(k), spec.n_jobs, watch))
 
 
 def _with_folds(path: PursuitPath, rows: TrainingRows, spec: LoopSpec, watch: Watch, share: float) -> PursuitPath:
@@ -168,14 +182,15 @@ def _run(rows: TrainingRows, spec: LoopSpec, watch: Watch | None = None, replay:
     most = asked_for if spec.update.repeats else min(asked_for, problem.dictionary.n_atoms)
     limit = Limit(most, "" if most == asked_for else spec.all_picked)
     steps = None if replay is None else problem.renumber(replay)
-    if problem.all_rows is not None:
+    if problem.all_rows is not None and problem.loss is None:
         return _over_all_rows(problem, spec, limit, budget=budget, watch=watch or Watch(), steps=steps)
     if spec.by_moments and most == problem.dictionary.n_atoms:
         path, found = path_by_moments(problem, spec, limit, order_of=_order_of, watch=watch or Watch())
         if path is not None:
             return _Run(path, problem, Measure(None, spec.classes), None)
         steps = steps if found is None else found
-    recorder = _set_up(problem, spec, most, budget=budget, watch=watch)
+    in_memory = replace(spec, alpha=alpha_in_memory(problem, spec))
+    recorder = _set_up(problem, in_memory, most, budget=budget, watch=watch)
     shortlist = spec.shortlist or 1
     if steps is not None and shortlist > 1:
         steps = steps.until_last_pass()

@@ -20,16 +20,18 @@ from kernelpursuit.updates import Orthogonal, Update
 class AllRows:
     """All rows of a fit, where those in memory are a sample of them.
 
-    source   blocks of them, prepared as those in memory are
-    n_rows   their number
-    numbers  that the rows in memory have among them, ascending
-    largest  the largest size of each target
+    source        blocks of them, prepared as those in memory are
+    n_rows        their number
+    numbers       that the rows in memory have among them, ascending
+    largest       the largest size of each target
+    total_weight  the sum of their weights
     """
 
     source: RowSource
     n_rows: int
     numbers: np.ndarray
     largest: np.ndarray
+    total_weight: float
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,18 @@ that are up to half as many atoms old are kept.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+
 import numpy as np
+from scipy.linalg import cholesky
 
 from kernelpursuit.pursuit.fits.around import FitAround
 from kernelpursuit.pursuit.fits.base import Design, ExaminedAtoms, Outcome
 from kernelpursuit.pursuit.fits.orthogonal import OrthogonalFit
-from kernelpursuit.pursuit.models import Factor
-from kernelpursuit.pursuit.objective import CONVERGED, FULLY_CONVERGED, Objective, Search, minimise
+from kernelpursuit.pursuit.objective import CONVERGED, FULLY_CONVERGED, LossSums, Objective, Search, minimise
+from kernelpursuit.pursuit.triangular import solve_upper
+from kernelpursuit.pursuit.watch import Ended
 from kernelpursuit.updates import Orthogonal
 
 # The working weights stay as they are where none would change by more than this fraction: gains, which decide what is
@@ -30,6 +35,11 @@ GROWTH_BETWEEN = 2.0
 FEW_PRODUCTS = 1e6
 # Up to this many, a look at the loss costs less than calling it, and every refit goes to the last digits.
 NEGLIGIBLE_PRODUCTS = 1e4
+# The same over more rows than these, each look at which is a pass. The cost is then within 1e-10 of the least, a small
+# part of what the rows leave open, which is the number of coefficients over theirs.
+CONVERGED_ELSEWHERE = 1e-5
+# Curvatures beside that of the working weights, which is one in every direction, are taken to be no less than this.
+LEAST_PART_OF_CURVATURE = 1e-4
 
 
 class LossFit(FitAround):
@@ -162,9 +172,55 @@ class LossFit(FitAround):
 
     def finish(self, k: int) -> dict[str, float]:
         """Minimise the loss over the weights of the model after k steps, to the last digits; return what it is then."""
-        size = self.n_fixed + k
-        R = self.quadratic.basis.R[:size, :size]
+        R = self._factor(k)
         b = self._minimum(R @ self._weights[k], FULLY_CONVERGED)
-        self._weights[k] = Factor(self._places[k], R, b).weights()
-        loss_sum = self.objective.value(self._scores_of(b))
-        return {"cost": self._cost_of(b)[0], "residual_norm": float(np.sqrt(max(loss_sum, 0.0)))}
+        self._weights[k] = solve_upper(R, b)
+        return _facts(self._cost_of(b)[0], self.objective.value(self._scores_of(b)))
+
+    def finish_over(self, k: int, sums: Callable[[np.ndarray], LossSums]) -> dict[str, float]:
+        """The same over other rows, that `sums` gives value and gradient of by coefficients; these rows are close.
+
+        A search that is asked to end leaves the lowest model so far; one that has not begun, that of these rows.
+        """
+        R = self._factor(k)
+        T = self.quadratic.basis.T[: len(R)]
+        b = self._minimum(R @ self._weights[k], CONVERGED)
+        C = self._curvature_factor(b)
+        lowest, loss_sum = np.inf, 0.0
+        self._weights[k] = solve_upper(R, b)
+
+        def cost_of(point: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal lowest, loss_sum
+            b = solve_upper(C, point)
+            weights, model = solve_upper(R, b), T.T @ b
+            found = sums(weights)
+            cost = found.value + float(np.square(model).sum())
+            if cost < lowest:
+                lowest, loss_sum, self._weights[k] = cost, found.value, weights
+            gradient = solve_upper(R, found.gradient, transposed=True) + 2 * (T @ model)
+            return cost, solve_upper(C, gradient, transposed=True)
+
+        with suppress(Ended):
+            minimise(cost_of, C @ b, Search(self.update.solver, CONVERGED_ELSEWHERE, self.objective.watch))
+        return _facts(lowest, loss_sum) if np.isfinite(lowest) else {}
+
+    def _curvature_factor(self, b: np.ndarray) -> np.ndarray:
+        """C with `C'C` half the curvature of the cost by coordinates, at b: that of every row is as it is."""
+        basis, half = self.quadratic.basis, self.objective.half_curvature(self._scores_of(b))
+        V, T = basis.V[: len(b)], basis.T[: len(b)]
+        A = (V * (half / self.engine.weights)) @ V.T + T @ T.T
+        A[np.diag_indices_from(A)] += LEAST_PART_OF_CURVATURE
+        return cholesky(A, check_finite=False) if len(A) else A
+
+    def atoms_after(self, k: int) -> np.ndarray:
+        """Numbers of the atoms of the model after k steps, in the order of its weights."""
+        return self.used[self._places[k]]
+
+    def _factor(self, k: int) -> np.ndarray:
+        size = self.n_fixed + k
+        return self.quadratic.basis.R[:size, :size]
+
+
+def _facts(cost: float, loss_sum: float) -> dict[str, float]:
+    """What a path says of a refit."""
+    return {"cost": cost, "residual_norm": float(np.sqrt(max(loss_sum, 0.0)))}
