@@ -14,8 +14,11 @@ from sklearn.base import clone
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.callbacks import Callback
+from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.estimators import sampled
 from kernelpursuit.exceptions import InterruptedFitWarning
+from kernelpursuit.kernels import RBF, CallableKernel
+from kernelpursuit.learning import Learned
 from kernelpursuit.pursuit.checkpoint import MAGIC, Checkpoint
 from kernelpursuit.rows import ArraySource, sample_numbers
 
@@ -23,7 +26,7 @@ KILLED = """
 import os, signal, sys
 import numpy as np
 from kernelpursuit import KernelPursuitRegressor
-from kernelpursuit.estimators import sampled
+from kernelpursuit.estimators import resolve, sampled
 from kernelpursuit.pursuit import checkpoint
 from kernelpursuit.rows import ArraySource
 
@@ -46,6 +49,12 @@ class Dying(ArraySource):
                 os.kill(os.getpid(), signal.SIGKILL)
             yield block
 
+def learn(*args, **options):
+    print("learning")
+    return known(*args, **options)
+
+known, resolve.learn = resolve.learn, learn
+
 def step(path):
     if dies and len(path) == 20:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -55,6 +64,8 @@ def step(path):
 model = KernelPursuitRegressor(gamma=0.5, max_atoms=40, stop="max", random_state=0, checkpoint=file)
 if kind == "loop":
     model.set_params(sample_rows=None).fit(X[:2000], y[:2000], callback=step)
+elif kind == "learned":
+    model.set_params(gamma="learn", kernel="rbf", refine=False, stop="auto").fit(Dying(X, y))
 else:
     model.fit(Dying(X, y))
 assert not os.path.exists(file)
@@ -63,7 +74,7 @@ np.save(sys.argv[4], model.predict(X))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills a process")
-@pytest.mark.parametrize("kind", ["loop", "source"])
+@pytest.mark.parametrize("kind", ["loop", "source", "learned"])
 def test_a_fit_that_was_killed_goes_on_with_the_same_bits(tmp_path, kind):
     def run(file, dies):
         out = str(tmp_path / "out.npy")
@@ -76,13 +87,19 @@ def test_a_fit_that_was_killed_goes_on_with_the_same_bits(tmp_path, kind):
     done, out = run("checkpoint", "lives")
     assert done.returncode == 0, done.stderr
     found = np.load(out)
-    if kind == "source":
-        starts = [int(line.split()[1]) for line in done.stdout.splitlines()]
-        assert any(starts), "some pass has begun where the killed one was"
+    if kind != "loop":
+        lines = [line.split() for line in done.stdout.splitlines()]
+        assert any(int(words[1]) for words in lines if words[0] == "from"), "some pass began where the killed one was"
+        assert ["learning"] not in lines
     whole, out = run("another", "lives")
     assert whole.returncode == 0, whole.stderr
+    assert ("learning" in whole.stdout) == (kind == "learned")
     np.testing.assert_array_equal(found, np.load(out))
     assert os.listdir(tmp_path) == ["out.npy"]
+
+
+def run_away(X, C):
+    raise AssertionError("a checkpoint has run code of the caller's")
 
 
 class TestCheckpoint:
@@ -100,6 +117,41 @@ class TestCheckpoint:
         other = np.where(is_sampled, y, y + 1.0)
         expected = model.fit(ArraySource(X, other))
         np.testing.assert_array_equal(kept.fit(ArraySource(X, other)).predict(X), expected.predict(X))
+
+    def test_what_holds_code_of_the_callers_is_not_kept(self, tmp_path):
+        checkpoint = Checkpoint(tmp_path / "checkpoint", every=0.0)
+        for number, value in enumerate([CallableKernel(lambda X, C: X @ C.T), CallableKernel(run_away), open]):
+            checkpoint.put_where_plain(str(number), value)
+        checkpoint.put_where_plain("plain", RBF(gamma=0.5))
+        assert Checkpoint(tmp_path / "checkpoint")._found == {"plain": RBF(gamma=0.5)}
+
+    def test_sums_that_depend_on_a_lambda_are_not_kept(self, rng, tmp_path, monkeypatch):
+        monkeypatch.setattr(sampled, "SAMPLED_ABOVE", 500)
+        X = rng.normal(size=(1000, 2))
+        source = ArraySource(X, np.sin(X[:, 0]))
+        model = KernelPursuitRegressor(kernel=lambda X, C: np.exp(-np.square(X[:, None] - C).sum(axis=-1)), max_atoms=5)
+        expected = model.set_params(sample_rows=200, random_state=0).fit(source).predict(X)
+        with pytest.warns(UserWarning, match=r"keeps no sums of this fit, which depend on a function without a name"):
+            model.set_params(checkpoint=tmp_path / "checkpoint").fit(source)
+        np.testing.assert_array_equal(model.predict(X), expected)
+
+    def test_what_was_learned_is_the_same_again(self, rng, tmp_path):
+        atoms = KernelAtoms(RBF(gamma=[0.5, 2.0]), rng.normal(size=(4, 2)), factors=np.array([1.0, 1.0, 2.0, 0.5]))
+        nothing = np.zeros(0, dtype=np.intp)
+        for learned in (
+            Learned(atoms.kernel, 0.1, np.ones(2), atoms=atoms, rows=np.arange(4), is_validation=None, refined=True),
+            Learned(atoms.kernel, 0.1, np.ones(2), atoms=None, rows=nothing, is_validation=None, refined=False),
+        ):
+            checkpoint = Checkpoint(tmp_path / "checkpoint", every=0.0)
+            checkpoint.put_where_plain("learned", learned)
+            again = Checkpoint(tmp_path / "checkpoint").get("learned")
+            assert (again.kernel, again.alpha, again.penalty) == (learned.kernel, 0.1, "ridge")
+            X = rng.normal(size=(10, 2))
+            if learned.atoms is None:
+                assert again.atoms is None
+            else:
+                values = [one.atoms.block(one.atoms.rows(X), np.arange(4), n_threads=1) for one in (learned, again)]
+                np.testing.assert_array_equal(*values)
 
     def test_what_is_no_checkpoint_is_never_overwritten(self, tmp_path):
         X, y = np.arange(30.0)[:, None], np.sin(np.arange(30.0))

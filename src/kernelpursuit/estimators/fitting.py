@@ -10,7 +10,6 @@ import numpy as np
 from kernelpursuit._types import Matrix
 from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.estimators.checks import check_seed, comparable, digest, same_settings
-from kernelpursuit.estimators.constants import SQUARE_SHARE, VALIDATED_SHARE
 from kernelpursuit.estimators.final_loss import validate_classes
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
 from kernelpursuit.estimators.sampled import Whole, all_rows_of, can_stream, for_a_loss, sampled
@@ -128,6 +127,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     spec = make_spec(estimator, data, seed)
     if spec.final_loss is not None:
         data, replay = _under_the_square(data, spec.final_loss), None
+    watch.fit = key_of(repr(sorted(given.items())), repr(asked_for), seed)
     data = sampled(data, spec, estimator.sample_rows, seed)
     seen = observed(spec, data)
     resolved = resolve(spec, seen, watch, before)
@@ -156,24 +156,24 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     # Callbacks see the path of the last loop, and of both where either may be the last.
     is_last = spec.final_loss is None or spec.chooses_loss
     # Coefficients under another loss have loops of their own.
-    key = None if spec.learns_classes else key_of(repr(sorted(given.items())), repr(asked_for), seed)
-    known = watch.keep_steps(key)
+    known = watch.keep_steps(None if spec.learns_classes else watch.fit)
     replay = known if replay is None else replay
     may_sample = resolved.candidates_are_learned and is_word(estimator.sample_rows, "auto") and can_stream(spec)
     if loss is not None and may_sample:
         rows = for_a_loss(rows, loop)
-    with watch.within(0.0, SQUARE_SHARE if spec.learns_classes else 1.0, hidden=not is_last):
+    square_share, validated_share = watch.shares_of_classes
+    with watch.within(0.0, square_share if spec.learns_classes else 1.0, hidden=not is_last):
         outcome = run_pursuit(rows, loop, callback=watch, replay=replay)
     model = _model_of(outcome, numbers, data, spec=spec, resolved=resolved, watch=watch)
     was_asked_to_end = watch.has_ended or outcome.path.end_reason == ASKED
     if spec.learns_classes and not was_asked_to_end:
-        with watch.within(SQUARE_SHARE, VALIDATED_SHARE):
+        with watch.within(square_share, validated_share):
             validated = validate_classes(model, rows, spec, resolved=resolved, watch=watch)
         final, final_rows = validated.resolved, validated.rows
         if final is not None and final_rows is not None:
             if may_sample:
                 final_rows = for_a_loss(final_rows, final.loop)
-            with watch.within(VALIDATED_SHARE, 1.0):
+            with watch.within(validated_share, 1.0):
                 outcome = run_pursuit(final_rows, final.loop, callback=watch)
             square, model = model, _model_of(outcome, [model.numbers], data, spec=spec, resolved=final, watch=watch)
             if model.n_steps == square.n_steps and spec.stops_by_auto:

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelpursuit._validate import check_verbose
 from kernelpursuit.dictionary import Dictionary, KernelAtoms
+from kernelpursuit.estimators.sampled import rows_of_loop
 from kernelpursuit.estimators.spec import MOST_LEARNED, MOST_PICKED, FitSpec
 from kernelpursuit.kernels import RBF, resolve_gamma
 from kernelpursuit.learning import (
@@ -29,6 +30,7 @@ from kernelpursuit.learning import (
     with_fewer_common_rows,
     with_unseen_rows,
 )
+from kernelpursuit.learning.constants import LIKELY_FINAL_LOSS
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import OLS, Nugget, Ridge, as_penalty
 from kernelpursuit.pursuit import LoopSpec, Watch, held_out_rows
@@ -208,16 +210,29 @@ def _learn(
             by_evidence=by_evidence,
             searches_width=searches_width,
             classes=task.classes,
-            n_outputs=y.shape[1],
             has_loss=task.loss is not None,
+            n_outputs=y.shape[1],
+            n_all_rows=spec.n_rows,
+            n_loss_rows=rows_of_loop(spec.final_loss or task.loss, MOST_LEARNED, spec.n_rows),
+            final_loss=_chance_of_final_loss(spec),
+            n_threads=task.n_threads,
         )
     )
     task.watch.expect(plan.seconds_by_part())
+    if task.classes and plan.atoms is not None:
+        task.watch.shares_of_classes = plan.shares_of_classes()
     _say(spec, str(plan))
-    learned = learn(rows, kernels, task, plan, gamma=gamma)
+    learned = task.watch.remembered("learned", lambda: learn(rows, kernels, task, plan, gamma=gamma))
     if weights is given or weights is None or learned.is_validation is None:
         return learned
     return replace(learned, is_validation=with_unseen_rows(learned.is_validation, weights, given, distinct))
+
+
+def _chance_of_final_loss(spec: FitSpec) -> float:
+    """How likely classes have coefficients under another loss than the squared one."""
+    if spec.final_loss is None:
+        return 0.0
+    return LIKELY_FINAL_LOSS if spec.chooses_loss else 1.0
 
 
 def _say(spec: FitSpec, words: str) -> None:

@@ -219,13 +219,13 @@ def _wanted(spec: FitSpec, sample_rows: int | str | None, shape: tuple[int, int]
         return int(sample_rows)
     if spec.learns:
         return most_rows(None, values_a_row)
-    return n_rows if n_rows <= SAMPLED_ABOVE else _rows_of_loop(spec.loop.loss, spec.loop.max_atoms)
+    return rows_of_loop(spec.loop.loss, spec.loop.max_atoms, n_rows)
 
 
-def _rows_of_loop(loss: Loss | None, n_atoms: int) -> int:
-    """Rows that a loop over many rows picks atoms from; under a loss, their number is chosen on these as well."""
+def rows_of_loop(loss: Loss | None, n_atoms: int, n_rows: int) -> int:
+    """Rows that a loop over many picks atoms from; under a loss, the number of atoms is chosen on these as well."""
     least, each = (ROWS_PICKED_FROM, 20) if loss is None else (ROWS_OF_A_LOSS, 40)
-    return max(least, each * n_atoms)
+    return n_rows if n_rows <= SAMPLED_ABOVE else min(n_rows, max(least, each * n_atoms))
 
 
 def _whole_of(data: TrainingData) -> Whole:
@@ -261,8 +261,9 @@ def all_rows_of(data: TrainingData, seen: Observations, spec: FitSpec) -> AllRow
 
 def for_a_loss(rows: TrainingRows, loop: LoopSpec) -> TrainingRows:
     """Rows of a loop under a loss: a sample of them, where they are many beside the atoms, which are known."""
-    n_rows, wanted = len(rows.y), _rows_of_loop(loop.loss, loop.max_atoms)
-    if n_rows <= max(wanted, SAMPLED_ABOVE):
+    n_rows = len(rows.y)
+    wanted = rows_of_loop(loop.loss, loop.max_atoms, n_rows)
+    if wanted == n_rows:
         return rows
     whole = rows.all_rows or AllRows(
         ArraySource(rows.X, rows.y, rows.weights, rows.counts),

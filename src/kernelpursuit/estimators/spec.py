@@ -47,6 +47,7 @@ class FitSpec:
     chooses_loss  whether that is done only where validation rows are for it
     system        the setting that asks for another loop than the default one, that of a paper's system; or None
     one_by_one    whether each target has a path of its own
+    n_rows        number of all rows, of which those in memory may be a sample
     """
 
     loop: LoopSpec
@@ -65,6 +66,7 @@ class FitSpec:
     chooses_loss: bool
     system: str | None
     one_by_one: bool
+    n_rows: int
 
     @property
     def joins_rows(self) -> bool:
@@ -190,6 +192,7 @@ def make_spec(estimator: Any, data: Any, seed: int, *, one_by_one: bool = False)
         chooses_loss=final_loss is not None and is_word(estimator.loss, "auto") and is_word(estimator.alpha, "auto"),
         system=system,
         one_by_one=one_by_one,
+        n_rows=data.X.shape[0] if data.whole is None else data.whole.n_rows,
     )
     _check_data(spec, data)
     return spec

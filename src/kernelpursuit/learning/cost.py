@@ -1,7 +1,7 @@
 """About how long the stages of a fit take: operations counted, and constants that were measured.
 
-The unit is the time of one operation of a matrix product on this machine. Constants are from fits of 442 to 20,000 rows
-with 1 to 26 outputs, by one thread; the estimate is within a factor of two of each of them.
+The unit is the time of one operation of a matrix product on this machine. Constants are from fits of 442 to
+1,000,000 rows with 1 to 26 outputs, by one thread; the estimate is within a factor of two of nearly all of them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from kernelpursuit.learning.constants import (
     SECONDS_A_STEP,
 )
 from kernelpursuit.pursuit import one_blas_thread
+from kernelpursuit.pursuit.loss_over_all_rows import USUAL_PASSES
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,17 @@ class Speed:
         """Seconds of a minimisation by L-BFGS, with so many operations for every kernel value of an evaluation."""
         return EVALUATIONS_A_STEP * n_steps * n_rows * n_atoms * a_value / self.operations
 
-    def all_rows(self, n_steps: float, n_rows: float) -> float:
-        """Seconds of the last loop, whose candidates are its atoms, and of the last refit."""
-        if not self.has_loss:
-            return 6.0 * n_rows * n_steps**2 / self.operations + n_steps * SECONDS_A_STEP / 4
-        refit = REFIT_EVALUATIONS * 4.0 * n_rows * n_steps * self.n_outputs / self.operations
+    def squared(self, n_steps: float, n_rows: float, n_threads: int) -> float:
+        """Seconds of the last loop, whose candidates are its atoms, by passes over blocks."""
+        return 6.0 * n_rows * n_steps**2 / self.operations / n_threads + n_steps * SECONDS_A_STEP / 4
+
+    def under_a_loss(self, n_steps: float, n_rows: float, n_all_rows: float, n_threads: int) -> float:
+        """Seconds of the same under a loss on some of the rows, and of the last refit on these, and then on all."""
+        of_a_look = 4.0 * n_steps * self.n_outputs / self.operations
+        refit = REFIT_EVALUATIONS * n_rows * of_a_look
+        if n_all_rows > n_rows:
+            a_pass = n_all_rows * (of_a_look + n_steps * OPERATIONS_A_VALUE / self.operations) / n_threads
+            refit += USUAL_PASSES * a_pass
         return self.loop(n_steps, n_rows, 0.5 * n_steps) + refit
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,19 @@ class Learned:
     def says_all(self) -> bool:
         """Whether nothing is left for the loop but to pick and order atoms: all else was learned for it."""
         return self.atoms is not None or self.is_process
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain data alone, so that a checkpoint may have it: in place of the atoms, their centres and factors."""
+        atoms = None if self.atoms is None else (self.atoms.centers, self.atoms.factors)
+        return {**{field.name: getattr(self, field.name) for field in fields(self)}, "atoms": atoms}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the atoms again."""
+        if state["atoms"] is not None:
+            centers, factors = state["atoms"]
+            state = {**state, "atoms": KernelAtoms(state["kernel"], centers, factors=factors)}
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
 
 
 def to_original_units(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 
 from kernelpursuit.learning.constants import (
@@ -11,7 +12,10 @@ from kernelpursuit.learning.constants import (
     GROW_FROM,
     GROW_UP_TO,
     GROWN_ATOMS,
+    KEPT_FRACTION,
+    LIKELY_KERNEL_ROUNDS,
     LIKELY_REFINE_ROUNDS,
+    LIKELY_SETTLING_ROUNDS,
     LIKELY_STARTS,
     LIKELY_STEPS,
     LIKELY_WIDTH_TRIALS,
@@ -21,8 +25,7 @@ from kernelpursuit.learning.constants import (
     MAX_START_ROWS,
     MAX_VALIDATION_ROWS,
     MIN_START_ROWS,
-    PICKED_FRACTION_OF_CLASSES,
-    PICKED_FRACTION_OF_NUMBERS,
+    PICKED_FRACTION,
     REFINE_CLASSES_FROM,
     REFINE_FROM,
     ROWS_AN_ATOM,
@@ -30,6 +33,7 @@ from kernelpursuit.learning.constants import (
     SETTLING_ROUNDS,
     THREE_KERNELS_FROM,
     VALIDATION_FRACTION,
+    VALIDATION_FRACTION_OF_TIME,
     VALIDATION_FROM,
     WIDTH_SEARCH_ROWS,
 )
@@ -139,8 +143,15 @@ class LearningSpec:
                    too few to refine them
     searches_width whether width and penalty are then tried with the loop
     classes        whether targets are codes of classes
-    n_outputs      targets or scores a row; these and the loss change the time, and not what is looked at
     has_loss       whether there is another loss than the squared one
+
+    What changes the time alone, and not what is looked at:
+
+    n_outputs      targets or scores a row
+    n_all_rows     where the data are a sample, the number of all rows; 0 for the data as they are
+    n_loss_rows    most rows that a loop under a loss goes over
+    final_loss     how likely classes have coefficients under another loss at the end, from 0 to 1
+    n_threads      threads that take blocks of rows in turn
     """
 
     n_rows: int
@@ -154,8 +165,12 @@ class LearningSpec:
     by_evidence: bool = False
     searches_width: bool = False
     classes: bool = False
-    n_outputs: int = 1
     has_loss: bool = False
+    n_outputs: int = 1
+    n_all_rows: int = 0
+    n_loss_rows: int = sys.maxsize
+    final_loss: float = 0.0
+    n_threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -210,7 +225,7 @@ class Plan:
             a_round += speed.minimisation(self.scales.n_steps, size, k, 6.0 * k + 20.0 * d + 50.0)
             start = speed.inverses(LIKELY_STARTS, min(max(n // 2, MIN_START_ROWS), MAX_START_ROWS, n))
             # Another kernel is commonly seen to be no better before it has its round.
-            kernels = 0.5 * (self.n_kernels - 1) * a_round
+            kernels = LIKELY_KERNEL_ROUNDS * (self.n_kernels - 1) * a_round
             parts = {STARTS_STAGE: start, SCALES_STAGE: self.scales.n_rounds * a_round, KERNEL_STAGE: kernels}
         if self.evidence is not None:
             few, more = min(self.evidence.n_first, n), min(self.evidence.n_rows, n)
@@ -235,14 +250,34 @@ class Plan:
             parts[WIDTHS_STAGE] = 2 * speed.loop(self.widths.n_atoms, rows, min(self.widths.n_candidates, rows))
         size, likely = min(self.atoms.n_rows, n), 1.0
         if self.atoms.patience is not None:
-            likely = PICKED_FRACTION_OF_CLASSES if wanted.classes or wanted.has_loss else PICKED_FRACTION_OF_NUMBERS
+            likely = PICKED_FRACTION
         k = max(1, round(likely * self.atoms.n_atoms))
         parts[ATOMS_STAGE] = speed.loop(k, size, min(self.atoms.n_candidates, size))
         if self.refine is not None:
             size = min(self.refine.sample_for(k), n)
             a_round = speed.minimisation(self.refine.n_steps, size, k, 1.0 * k + 20.0 * d + 50.0)
-            parts[REFINE_STAGE] = LIKELY_REFINE_ROUNDS * (3.0 if wanted.has_loss else 1.0) * a_round
-        return {**parts, ALL_ROWS: speed.all_rows(k, n)}
+            n_rounds = LIKELY_REFINE_ROUNDS + min(self.refine.n_settling_rounds, LIKELY_SETTLING_ROUNDS)
+            parts[REFINE_STAGE] = n_rounds * a_round
+        return {**parts, ALL_ROWS: sum(self._seconds_on_all_rows(speed))}
+
+    def shares_of_classes(self) -> tuple[float, float]:
+        """Where the loop over all rows ends, of the time that classes take on these, and validation after it."""
+        speed = Speed(self.wanted.n_outputs, self.wanted.has_loss, operations_a_second())
+        loop, validation, final = self._seconds_on_all_rows(speed)
+        total = loop + validation + final
+        return loop / total, (loop + validation) / total
+
+    def _seconds_on_all_rows(self, speed: Speed) -> tuple[float, float, float]:
+        """Seconds of the loop over all rows, of validation where there are classes, and of coefficients after it."""
+        assert self.atoms is not None
+        wanted = self.wanted
+        n, k = max(wanted.n_rows, wanted.n_all_rows), max(1, round(KEPT_FRACTION * self.atoms.n_atoms))
+        rows_of_loss = min(n, wanted.n_loss_rows)
+        under_a_loss = replace(speed, has_loss=True).under_a_loss(k, rows_of_loss, n, wanted.n_threads)
+        loop = under_a_loss if wanted.has_loss else speed.squared(k, n, wanted.n_threads)
+        if not wanted.classes:
+            return loop, 0.0, 0.0
+        return loop, VALIDATION_FRACTION_OF_TIME * loop, wanted.final_loss * under_a_loss
 
     def __str__(self) -> str:
         """Say in one line what will be done."""

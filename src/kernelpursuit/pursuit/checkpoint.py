@@ -1,4 +1,7 @@
-"""Long fits survive: what a fit has found so far, in a file that is whole or not there."""
+"""Long fits survive: what a fit has found so far, in a file that is whole or not there.
+
+That is what was learned, sums of passes over rows, and steps of loops, each under a key of all that it depends on.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from kernelpursuit._files import PathLike, write_whole
 MAGIC = b"kernelpursuit checkpoint 1\n"
 # Seconds between two writes.
 EVERY = 30.0
+NO_KEY = ""
 # What a checkpoint may name beside our own classes of plain data: containers, and what NumPy makes arrays and numbers
 # with, in the modules of its versions.
 NAMES = {
@@ -28,7 +32,7 @@ NAMES = {
 
 
 class Checkpoint:
-    """Sums of passes over rows, and steps of loops, by keys; written every so often, and removed at the end.
+    """What was found, by keys; written every so often, and removed at the end.
 
     Parameters
     ----------
@@ -50,10 +54,21 @@ class Checkpoint:
         return self._found.get(key)
 
     def put(self, key: str, value: Any) -> None:
-        """Keep what was found, and write all of it if that is due."""
+        """Keep what was found, and write all of it if that is due; under no key, nothing is kept."""
+        if key == NO_KEY:
+            self._warn("keeps no sums of this fit, which depend on a function without a name; define it in a module.")
+            return
         self._found[key] = value
         if time.monotonic() - self._written >= self.every:
             self.write()
+
+    def put_where_plain(self, key: str, value: Any) -> None:
+        """The same, but for a value with an object of the caller's, with which no checkpoint could be read."""
+        try:
+            _KnownClasses(io.BytesIO(pickle.dumps(value))).load()
+        except (pickle.PickleError, AttributeError, TypeError):
+            return
+        self.put(key, value)
 
     def write(self) -> None:
         """Replace the file by one with what is known now; where that fails, the old one stays, and so does the fit."""
@@ -61,18 +76,17 @@ class Checkpoint:
         try:
             write_whole(self.path, MAGIC + pickle.dumps(self._found, protocol=pickle.HIGHEST_PROTOCOL))
         except OSError as error:
-            if not self._has_failed:
-                warnings.warn(
-                    f"checkpoint={str(self.path)!r} could not be written, and the fit goes on with what was saved "
-                    f"before: {error}",
-                    UserWarning,
-                    stacklevel=2,
-                )
-            self._has_failed = True
+            self._warn(f"could not be written, and the fit goes on with what was saved before: {error}")
 
     def remove(self) -> None:
         """The fit is done."""
         self.path.unlink(missing_ok=True)
+
+    def _warn(self, words: str) -> None:
+        """Warn of the file, once a fit."""
+        if not self._has_failed:
+            warnings.warn(f"checkpoint={str(self.path)!r} {words}", UserWarning, stacklevel=3)
+        self._has_failed = True
 
     def _read(self) -> dict[str, Any]:
         if self.path.is_dir():
@@ -111,5 +125,15 @@ class _KnownClasses(pickle.Unpickler):
 
 
 def key_of(*parts: object) -> str:
-    """A key for what depends on these objects, by all that they hold."""
-    return hashlib.blake2b(pickle.dumps(parts), digest_size=16).hexdigest()
+    """A key for what depends on these objects, by all that they hold, whichever of these are one and the same object.
+
+    `NO_KEY` where one of them is a function that has no name in a module, such as a lambda.
+    """
+    content = io.BytesIO()
+    pickler = pickle.Pickler(content)
+    pickler.fast = True  # writes an object in full wherever it is held: one that was read again is held elsewhere
+    try:
+        pickler.dump(parts)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return NO_KEY
+    return hashlib.blake2b(content.getbuffer(), digest_size=16).hexdigest()

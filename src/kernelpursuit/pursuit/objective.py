@@ -26,6 +26,8 @@ MAX_NEWTON_STEPS, MAX_CG_STEPS = 10, 50
 # Half the distance of the two gradients whose difference is a product with the curvature, where coordinates are of size
 # one: near the third root of eps, 6e-6, at which the error of a central difference is least.
 DIFFERENCE_STEP = 1e-5
+# The same of a score, of losses of several scores: they have no unit, and vary over about one.
+SCORE_STEP = 1e-4
 # Less curvature than this, where it should be about one, is the rounding of such a difference, eps / DIFFERENCE_STEP,
 # times some hundreds.
 LEAST_RELIABLE_CURVATURE = 1e-8
@@ -80,9 +82,20 @@ class Objective:
         """Its derivative by every score, shape (n_targets, n_rows)."""
         return self._checked("gradient", self.loss.gradient(self.y, scores), self.y.shape) * (self._unit * self.weights)
 
-    def half_curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Half the curvature of every row at these scores, times its weight."""
-        return 0.5 * self._curvature(scores) * (self._unit * self.weights)
+    def half_curvatures(self, scores: np.ndarray) -> np.ndarray:
+        """Half the second derivatives by every score, times the weights of the rows, shape (n_targets, n_rows).
+
+        Of several scores, the curvature that a loss has for a row bounds those of all; each has its own by differences.
+        """
+        if len(scores) == 1:
+            return 0.5 * self._curvature(scores) * (self._unit * self.weights)[None, :]
+        found = np.empty_like(scores)
+        for target, half in enumerate(found):
+            step = np.zeros((len(scores), 1))
+            step[target] = SCORE_STEP
+            further, back = (self.gradient(scores + sign * step)[target] for sign in (1, -1))
+            np.maximum((further - back) / (4 * SCORE_STEP), 0.0, out=half)
+        return found
 
     def working_weights(self, scores: np.ndarray) -> np.ndarray:
         """Working weights of the rows at these scores: half their curvature, none far below the largest."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelpursuit._types import Path
 from kernelpursuit._validate import check_verbose
 from kernelpursuit.callbacks import CallbackLike, Stage
-from kernelpursuit.pursuit.checkpoint import Checkpoint
+from kernelpursuit.pursuit.checkpoint import Checkpoint, key_of
 from kernelpursuit.pursuit.path import Replay
 from kernelpursuit.pursuit.progress import ProgressLine
 
@@ -22,8 +22,14 @@ INTERRUPTED = "Ctrl-C"
 ASKED = "the callback asked to stop"
 # Of the loop over all rows under a loss, what the steps take; the rest is for the refit of the model that is kept.
 STEPS = 0.8
+# Of the time that classes take on all rows, that up to the end of the loop under the squared loss, and of validation:
+# where nothing is known of it.
+USUAL_SHARES_OF_CLASSES = 0.5, 0.75
 # Below this fraction of a fit, what is left is known better from the estimate than from the time so far.
 EARLY = 0.05
+
+
+T = TypeVar("T")
 
 
 class Ended(Exception):
@@ -43,7 +49,7 @@ class Watch:
     verbose : bool
         Whether to show progress on stderr.
     checkpoint : Checkpoint, optional
-        Where passes over rows, and the loop, keep what they have found.
+        Where learning, passes over rows, and the loop keep what they have found.
     """
 
     def __init__(
@@ -55,6 +61,8 @@ class Watch:
         self.checkpoint = checkpoint
         #: A digest of the rows that are fitted, so that no checkpoint of others is taken up.
         self.rows = ""
+        #: The same of all that the fit was given; empty where that is not known.
+        self.fit = ""
         self.is_interrupted = False
         self._steps_key: str | None = None
         self.callbacks = _as_callbacks(callback)
@@ -65,7 +73,9 @@ class Watch:
         self._span = (0.0, 1.0)
         self._done = 0.0
         self._hidden = False
-        self._seconds = 0.0
+        self._seconds, self._expected_at = 0.0, 0.0
+        #: Where the loop over all rows ends, of the time that classes take on these, and validation after it.
+        self.shares_of_classes = USUAL_SHARES_OF_CLASSES
         self._ended: dict[str, list[str]] = {}
         self._moved = 0.0, time.monotonic()
         for one in self.callbacks:
@@ -78,12 +88,12 @@ class Watch:
         return callback if isinstance(callback, Watch) else cls(callback, verbose)
 
     def expect(self, seconds: Mapping[str, float]) -> None:
-        """Say which parts the fit has, in their order, and about how long each takes."""
+        """Say which parts the fit has from now on, in their order, and about how long each takes."""
         total, before, spans = sum(seconds.values()) or 1.0, 0.0, {}
         for part, time_of_part in seconds.items():
             spans[part] = (before / total, (before + time_of_part) / total)
             before += time_of_part
-        self._spans, self._seconds = spans, total
+        self._spans, self._seconds, self._expected_at = spans, total, self.line.elapsed
 
     def part(self, part: str) -> None:
         """Begin a part; one that was not expected takes no time."""
@@ -117,6 +127,18 @@ class Watch:
         """Keep the steps of the loops to come under a key, if there is a checkpoint, and return those it has."""
         self._steps_key = key
         return None if self.checkpoint is None or key is None else self.checkpoint.get(key)
+
+    def remembered(self, name: str, find: Callable[[], T]) -> T:
+        """What a checkpoint of this fit has under a name, or what is found now, which it then has if all was found."""
+        if self.checkpoint is None or not self.fit:
+            return find()
+        key = key_of(name, self.fit)
+        found: T | None = self.checkpoint.get(key)
+        if found is None:
+            found = find()
+            if not self.has_ended:
+                self.checkpoint.put_where_plain(key, found)
+        return found
 
     def interrupt(self) -> None:
         """End the fit as soon as may be, with what it has."""
@@ -219,16 +241,18 @@ class Watch:
     def _times(self, fraction: float) -> str:
         """Seconds so far, and about how many are left.
 
-        Where nothing has moved for some seconds, at least as many are left.
+        Where nothing has moved for some seconds, at least as many are left. What came before the estimate, a first
+        pass say, tells nothing of what is left.
         """
-        now, elapsed = time.monotonic(), self.line.elapsed
+        now, so_far = time.monotonic(), self.line.elapsed
+        elapsed = so_far - self._expected_at
         if fraction > self._moved[0]:
             self._moved = fraction, now
         left = elapsed * (1 - fraction) / fraction if fraction > 0 else 0.0
         if fraction < EARLY and self._seconds:
             left = max(self._seconds * (1 - fraction) - elapsed, elapsed)
         left = max(left, now - self._moved[1])
-        return f"{elapsed:.0f} s, about {max(left, 1.0):.0f} s left"
+        return f"{so_far:.0f} s, about {max(left, 1.0):.0f} s left"
 
 
 def _as_callbacks(callback: CallbackLike | None) -> list[Any]:
