@@ -16,7 +16,7 @@ from sets import BUNDLED, SETS, n_rows_of
 
 from reproduce.data import DataMissing
 
-from .methods import METHODS
+from .methods import METHODS, VARIANTS
 from .run import N_SPLITS, Plan, run
 from .stored import JOURNAL, STORED
 
@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="peers", description="Ours beside its peers; lists have commas.")
     parser.add_argument("--sets", type=some_of(SETS), default=list(SETS), help=f"at hand: {', '.join(BUNDLED)}")
     parser.add_argument("--methods", type=some_of(list(METHODS)), default=list(METHODS))
+    parser.add_argument("--variants", type=some_of(list(VARIANTS)), default=list(VARIANTS))
     parser.add_argument("--splits", type=int, default=N_SPLITS, help="at most so many splits of each set")
     parser.add_argument("--again", type=some_of(list(METHODS)), default=[], help="fit these anew")
     parser.add_argument("--journal", type=Path, default=JOURNAL, help="where every fit is a line of JSON")
@@ -49,7 +50,8 @@ def main(arguments: list[str]) -> int:
 
         write(options.journal, options.stored)
         return 0
-    run(Plan(there(options.sets), options.methods, options.splits, options.again, options.journal, options.stored))
+    sets = there(options.sets)
+    run(Plan(sets, options.methods, options.variants, options.splits, options.again, options.journal, options.stored))
     return 0
 
 

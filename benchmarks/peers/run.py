@@ -19,7 +19,7 @@ import numpy as np
 from defaults import append_to_journal, source_digest
 from sets import OWN_SPLIT, n_rows_of, split_of
 
-from .methods import DEFAULT, METHODS, OUR_MODEL, OURS, QUICK, SLOW, SLOWEST, TUNED
+from .methods import DEFAULT, METHODS, OUR_MODEL, OURS, QUICK, SLOW, SLOWEST, TUNED, VARIANTS
 from .one_fit import Limits, fit_once
 from .stored import JOURNAL, STORED, Key, Result, known, rows_file
 
@@ -36,6 +36,7 @@ class Plan:
 
     sets: Sequence[str]
     methods: Sequence[str]
+    variants: Sequence[str] = VARIANTS
     n_splits: int = N_SPLITS
     again: Sequence[str] = ()
     journal: Path = JOURNAL
@@ -55,12 +56,13 @@ class Plan:
 
     def jobs(self) -> Iterator[Key]:
         """Yield all fits, breadth first; a set that comes with its own split has one."""
+        wanted = {name: [one for one in METHODS[name].variants if one in self.variants] for name in self.methods}
         for split in range(self.n_splits):
             for variant, pace, sets in self.phases():
                 for name in (name for name in sets if not split or name not in OWN_SPLIT):
                     for method in self.methods:
                         about = METHODS[method]
-                        if about.pace == pace and about.is_for(name) and variant in about.variants:
+                        if about.pace == pace and about.is_for(name) and variant in wanted[method]:
                             yield name, split, method, variant
 
     def left(self) -> Iterator[Key]:

@@ -13,6 +13,7 @@ from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.exceptions import GrossErrorWarning, SampledWarning
 from kernelpursuit.losses import Huber
 from kernelpursuit.rows import ArraySource, sample_numbers
+from kernelpursuit.updates import Orthogonal
 
 # A fit that learns scales, and little else.
 QUICK = {"kernel": "rbf", "refine": False, "trend": None}
@@ -236,11 +237,49 @@ class TestRefusals:
         X, y = table(rng, 9000)
         source = ArraySource(X, y)
         settings = {"update": "stagewise", "stop": "max", "gamma": 0.3, "max_atoms": 5, "random_state": 0}
-        with pytest.warns(SampledWarning, match=r"needs its rows in memory, and is of 6000 of 9000 rows"):
+        words = "update='stagewise' needs rows in memory, so this fit is of 6000 of 9000 rows"
+        with pytest.warns(SampledWarning, match=words):
             KernelPursuitRegressor(**settings).fit(source)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             KernelPursuitRegressor(**settings).fit(X, y)
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"update": "stagewise"},
+            {"exchange": True},
+            {"penalty": "nugget"},
+            {"penalty": "ols"},
+            {"stop": "tr4"},
+            {"update": Orthogonal(rcond=1e-8)},
+        ],
+        ids=str,
+    )
+    def test_sample_rows_beside_a_setting_that_needs_all(self, rng, settings):
+        X, y = table(rng, 500)
+        model = KernelPursuitRegressor(gamma=0.3, alpha=1e-3, max_atoms=5, sample_rows=100, random_state=0)
+        model.set_params(**{"stop": "max", **settings})
+        with pytest.raises(ValueError, match=r"sample_rows=100 does not go with .*, which needs all rows"):
+            model.fit(X, y)
+        model.set_params(sample_rows=500).fit(X, y)  # all of them
+
+    @pytest.mark.parametrize(
+        "settings", [{"selection": "correlation"}, {"selection": "residual"}, {"penalty": "rkhs"}, {"candidates": 30}]
+    )
+    def test_systems_of_papers_pick_on_a_sample_where_told_to(self, rng, settings, small_samples):
+        X, y = table(rng, 9000)
+        model = KernelPursuitRegressor(gamma=0.3, alpha=1e-3, max_atoms=15, stop="max", random_state=0, **settings)
+        model.fit(X, y)
+        sampled = model.center_indices_
+        model.set_params(sample_rows=300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(X, y)
+        assert len(np.intersect1d(sampled, model.center_indices_)) < 15
+        # Coefficients are of all rows: their residuals are orthogonal to the constant.
+        assert abs(np.mean(y - model.predict(X))) < 1e-9
+        assert model.path_.total_weight == 9000
 
     def test_sample_rows(self, rng):
         X, y = table(rng, 50)

@@ -90,12 +90,12 @@ class TestFactor:
     def test_is_that_of_all_rows_at_once(self, rng, monkeypatch, sampled, weighted, gamma):
         monkeypatch.setattr(triangular_factor, "ROWS_A_COLUMN", 4 if sampled else 10**6)
         X, y = rng.normal(size=(400, 2)), rng.normal(size=(400, 2))
-        weights, penalties = rng.uniform(0.3, 3, size=400) if weighted else None, np.full(12, 1e-7)
+        weights, penalties = rng.uniform(0.3, 3, size=400) if weighted else None, 1e-7 * np.eye(12)
         columns = columns_of(X, 12, always=Functions(lambda X: X[:, 0]).resolve(X), gamma=gamma)
         found = triangularise(Stream.of_arrays(ArraySource(X, y, weights), columns), penalties)
         root = np.ones(400) if weights is None else np.sqrt(weights)
         lifted = np.zeros((len(columns), 12))
-        lifted[columns.n_fixed :] = np.diag(np.sqrt(penalties))
+        lifted[columns.n_fixed :] = np.sqrt(penalties)
         D = np.hstack([columns.values(X) * root, lifted])
         Q, R = np.linalg.qr(D.T)
         signs = np.sign(np.diagonal(R))
@@ -113,7 +113,7 @@ class TestFactor:
         weights[101] = 1e8
         atoms = KernelAtoms(RBF(gamma=3.0), centers=X[[51, 52, 101, 120]]).resolve(X)
         columns = ModelColumns(atoms, np.arange(4), None, True)
-        found = triangularise(Stream.of_arrays(ArraySource(X, y, weights), columns), np.zeros(4))
+        found = triangularise(Stream.of_arrays(ArraySource(X, y, weights), columns), np.zeros((4, 4)))
         D = columns.values(X) * np.sqrt(weights)
         V = np.linalg.solve(found.R.T, D)
         np.testing.assert_allclose(V @ V.T, np.eye(5), atol=1e-9)
@@ -121,7 +121,7 @@ class TestFactor:
 
     def test_in_another_order(self, rng):
         X, y = rng.normal(size=(90, 2)), rng.normal(size=90)
-        columns, penalties = columns_of(X), np.full(8, 0.1)
+        columns, penalties = columns_of(X), 0.1 * np.eye(8)
         order = np.array([5, 2, 7, 0, 1, 3, 6, 4])
         found = triangularise(Stream.of_arrays(ArraySource(X, y), columns), penalties).reordered(
             np.append(0, 1 + order)
@@ -135,5 +135,5 @@ class TestFactor:
         X = rng.normal(size=(90, 2))
         atoms = KernelAtoms(RBF(gamma=0.5), centers=X[[3, 4, 3]]).resolve(X)
         columns = ModelColumns(atoms, np.arange(3), None, False)
-        found = triangularise(Stream.of_arrays(ArraySource(X, rng.normal(size=90)), columns), np.zeros(3))
+        found = triangularise(Stream.of_arrays(ArraySource(X, rng.normal(size=90)), columns), np.zeros((3, 3)))
         assert found is None or found.new_parts.min() < 1e-13

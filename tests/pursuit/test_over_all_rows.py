@@ -10,7 +10,7 @@ from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.kernels import RBF
 from kernelpursuit.pursuit import AllRows, LoopSpec, TrainingRows, run_pursuit
 from kernelpursuit.rows import ArraySource, sample_numbers
-from kernelpursuit.stopping import Loo
+from kernelpursuit.stopping import Loo, Max
 
 
 def spec(**changes):
@@ -30,7 +30,18 @@ def with_sample(X, y, numbers, weights=None, **options):
     return TrainingRows(X[numbers], y[numbers], part, all_rows=whole, **options)
 
 
-OPTIONS = [{}, {"penalty": None, "alpha": 0.0}, {"fit_intercept": False}, {"truncate": "auto"}]
+OPTIONS = [
+    {},
+    {"penalty": None, "alpha": 0.0},
+    {"fit_intercept": False},
+    {"truncate": "auto"},
+    {"penalty": "rkhs"},
+    {"selection": "correlation"},
+    {"selection": "residual", "penalty": "rkhs", "rule": Max(), "dictionary": KernelAtoms(RBF(gamma=5.0))},
+    {"selection": "random", "rule": Max()},
+    {"candidates": 20, "rule": Max()},
+    {"shortlist": 4},
+]
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -62,11 +73,31 @@ def test_coefficients_and_criteria_are_of_all_rows(rng):
     assert_allclose(found.path.weights(20), again.path.weights(20), rtol=1e-6)
 
 
-def test_atoms_that_are_dependent_are_left_out(rng):
+@pytest.mark.parametrize("penalty", ["ridge", "rkhs"])
+@pytest.mark.parametrize("selection", ["gain", "correlation"])
+def test_a_penalty_has_the_share_that_it_has_beside_all_rows(rng, penalty, selection):
+    X, y = rows(rng, 2000)
+    numbers = sample_numbers(np.arange(2000), 300, 1)
+    told = {"penalty": penalty, "alpha": 0.1, "selection": selection, "rule": Max(), "max_atoms": 20}
+    found = run_pursuit(with_sample(X, y, numbers), spec(**told))
+    atoms = KernelAtoms(RBF(gamma=0.5), centers=X[numbers[found.path.atom]])
+    again = run_pursuit(TrainingRows(X, y), spec(**{**told, "dictionary": atoms, "selection": "gain"}))
+    order = np.argsort(again.path.atom)
+    assert_allclose(found.path.weights(20)[1:], again.path.weights(20)[1:][order], rtol=1e-6)
+    assert_allclose([found.path.cost[20], found.path.loo[20]], [again.path.cost[20], again.path.loo[20]], rtol=1e-9)
+    # The sample has its share of the penalty: with the whole of it, other atoms would be picked.
+    share = 300 / 2000 if penalty == "ridge" else 1.0
+    alone = run_pursuit(TrainingRows(X[numbers], y[numbers]), spec(**{**told, "alpha": 0.1 * share}))
+    assert_array_equal(np.sort(found.path.atom), np.sort(alone.path.atom))
+
+
+@pytest.mark.parametrize("penalty", [None, "rkhs"])
+def test_atoms_that_are_dependent_are_left_out(rng, penalty):
     X, y = rows(rng, 1000)
     centers = np.vstack([X[:10], X[:5] + 1e-9, X[:3]])
     atoms = KernelAtoms(RBF(gamma=0.5), centers=centers)
-    told = spec(dictionary=atoms, penalty=None, alpha=0.0, max_atoms=18, by_moments=True)
+    alpha = 0.0 if penalty is None else 1e-9
+    told = spec(dictionary=atoms, penalty=penalty, alpha=alpha, max_atoms=18, by_moments=True)
     found = run_pursuit(with_sample(X, y, sample_numbers(np.arange(1000), 400, 0)), told)
     assert len(found.path) == 10
     assert len(set(np.round(centers[found.path.atom], 6)[:, 0])) == 10

@@ -12,7 +12,7 @@ from kernelpursuit.dictionary import KernelAtoms
 from kernelpursuit.estimators.checks import check_seed, comparable, digest, same_settings
 from kernelpursuit.estimators.final_loss import validate_classes
 from kernelpursuit.estimators.resolve import Resolved, learning_rows, resolve
-from kernelpursuit.estimators.sampled import Whole, all_rows_of, can_stream, for_a_loss, sampled
+from kernelpursuit.estimators.sampled import Whole, all_rows_of, for_a_loss, needs_memory, sampled
 from kernelpursuit.estimators.spec import FitSpec, is_word, make_spec
 from kernelpursuit.estimators.verdict import warn_if_constant
 from kernelpursuit.learning import Observations, ValidationScores, observe
@@ -158,7 +158,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     # Coefficients under another loss have loops of their own.
     known = watch.keep_steps(None if spec.learns_classes else watch.fit)
     replay = known if replay is None else replay
-    may_sample = resolved.candidates_are_learned and is_word(estimator.sample_rows, "auto") and can_stream(spec)
+    may_sample = is_word(estimator.sample_rows, "auto") and resolved.candidates_are_learned and not needs_memory(spec)
     if loss is not None and may_sample:
         rows = for_a_loss(rows, loop)
     square_share, validated_share = watch.shares_of_classes

@@ -22,7 +22,7 @@ from kernelpursuit.exceptions import SampledWarning
 from kernelpursuit.learning import Observations, range_of_features, usual_targets
 from kernelpursuit.learning.constants import RARE_SHARE
 from kernelpursuit.losses import Loss
-from kernelpursuit.penalties import RKHS, Ridge, as_penalty
+from kernelpursuit.penalties import RKHS, Penalty, Ridge, as_penalty
 from kernelpursuit.pursuit import AllRows, LoopSpec, TrainingRows
 from kernelpursuit.pursuit.measure import classes_of
 from kernelpursuit.rows import (
@@ -119,34 +119,48 @@ def surveyed(
     return rows, whole, found.labels
 
 
-def can_stream(spec: FitSpec) -> bool:
-    """Whether coefficients can come from passes over blocks.
+def needs_memory(spec: FitSpec) -> str | None:
+    """The setting for which all rows have to be in memory; None where coefficients can come from passes over blocks.
 
-    Under the squared loss, criteria do too, those of the default loop. Under another, the loop is over the sample, and
-    only the coefficients of the model that is kept come from passes.
+    Under the squared loss, criteria of every size come from these passes too. Under another, the loop is over the
+    sample, and only the coefficients of the model that is kept are of all rows.
     """
     loop, (searched, _) = spec.loop, split(spec.loop.dictionary)
     update, rule = loop.update, loop.rule
-    penalty = None if spec.penalty_is_open else as_penalty(loop.penalty)
-    is_default = loop.selection == "gain" and not loop.exchange and type(penalty) in (NoneType, Ridge)
-    return (
-        type(update) is Orthogonal
-        and update.rcond is None
-        and not spec.one_by_one
-        and (is_default if loop.loss is None else type(penalty) in (NoneType, Ridge, RKHS))
-        and not (rule.needs_correlation or rule.needs_coherence)
-        and not isinstance(searched, Precomputed)
-    )
+    if type(update) is not Orthogonal:
+        return f"update={update.name!r}"
+    if update.rcond is not None:
+        return f"update={update!r}"
+    if loop.exchange:
+        return "exchange=True"
+    if type(_penalty(spec)) not in (NoneType, Ridge, RKHS):
+        return f"penalty={loop.penalty!r}"
+    if rule.needs_correlation or rule.needs_coherence:
+        return f"stop={rule.name!r}"
+    if isinstance(searched, Precomputed):
+        return "kernel='precomputed'"
+    return "a path for each target" if spec.one_by_one else None
+
+
+def _penalty(spec: FitSpec) -> Penalty | None:
+    """The penalty, or None where it is open or there is none."""
+    return None if spec.penalty_is_open else as_penalty(spec.loop.penalty)
 
 
 def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, seed: int) -> TrainingData:
     """The data with no more rows in memory than the fit looks at, and the whole of them where they are more."""
     has_all = data.whole is None or len(data.whole.numbers) == data.whole.n_rows
-    if not can_stream(spec):
+    setting = needs_memory(spec)
+    if setting is not None:
+        if not (sample_rows is None or isinstance(sample_rows, str) or sample_rows >= spec.n_rows):
+            raise ValueError(
+                f"sample_rows={sample_rows} does not go with {setting}, which needs all rows at every step; leave "
+                "sample_rows out, or fit so many of the rows."
+            )
         if has_all or data.whole is None:
             return replace(data, whole=None)
         warnings.warn(
-            f"this fit needs its rows in memory, and is of {len(data.y)} of {data.whole.n_rows} rows; with the "
+            f"{setting} needs rows in memory, so this fit is of {len(data.y)} of {data.whole.n_rows} rows; with the "
             "default loop it would be of all.",
             SampledWarning,
             stacklevel=5,
@@ -154,7 +168,7 @@ def sampled(data: TrainingData, spec: FitSpec, sample_rows: int | str | None, se
         return replace(with_shares_of_classes(data, data.whole), whole=None)
     whole = data.whole or _whole_of(data)
     n_rows = whole.n_rows
-    wanted = _wanted(spec, sample_rows, (n_rows, data.X.shape[1] + data.y.shape[1]))
+    wanted = _wanted(spec, sample_rows, data, n_rows)
     names_rows = isinstance(spec.loop.candidates, np.ndarray | list | tuple)
     if has_all and (n_rows <= wanted or sp.issparse(data.X) or names_rows):
         return replace(data, whole=None)
@@ -210,16 +224,19 @@ def _counted(weights: np.ndarray | None, counts: np.ndarray | None, n_rows: int)
     return np.ones(n_rows) if weights is None else weights
 
 
-def _wanted(spec: FitSpec, sample_rows: int | str | None, shape: tuple[int, int]) -> int:
-    """Rows that atoms are learned or picked from, of so many rows of so many values."""
-    n_rows, values_a_row = shape
+def _wanted(spec: FitSpec, sample_rows: int | str | None, data: TrainingData, n_rows: int) -> int:
+    """Rows that atoms are learned or picked from: in memory, systems of papers take all unless told otherwise."""
     if sample_rows is None:
         return n_rows
     if not isinstance(sample_rows, str):
         return int(sample_rows)
-    if spec.learns:
-        return most_rows(None, values_a_row)
-    return rows_of_loop(spec.loop.loss, spec.loop.max_atoms, n_rows)
+    loop = spec.loop
+    is_of_a_paper = loop.selection != "gain" or type(_penalty(spec)) not in (NoneType, Ridge)
+    if spec.learns and not is_of_a_paper:
+        return most_rows(None, data.X.shape[1] + data.y.shape[1])
+    if is_of_a_paper and loop.loss is None and data.whole is None:
+        return n_rows
+    return rows_of_loop(loop.loss, loop.max_atoms, n_rows)
 
 
 def rows_of_loop(loss: Loss | None, n_atoms: int, n_rows: int) -> int:

@@ -47,10 +47,10 @@ def path_by_moments(
     if nugget or not is_plain or not (penalty is None or penalty.is_diagonal):
         return None, None
     n_atoms = problem.dictionary.n_atoms
-    own = np.zeros(n_atoms) if penalty is None else penalty.diagonal()
+    L = np.zeros((n_atoms, n_atoms)) if penalty is None else penalty.matrix()
     stream = Stream.of(problem, n_threads, watch)
     with watch.within(0.0, MOMENTS_SHARE):
-        factor = triangularise(stream, own)
+        factor = triangularise(stream, L)
     if factor is None:
         return None, None
     n_fixed = stream.columns.n_fixed
@@ -62,7 +62,7 @@ def path_by_moments(
         return None, replay
     factor = factor.reordered(np.concatenate([np.arange(n_fixed), n_fixed + atoms]))
     with watch.within(MOMENTS_SHARE, 1.0):
-        path = streamed_path(problem, stream.in_order(atoms), factor, own[atoms], spec=spec)
+        path = streamed_path(problem, stream.in_order(atoms), factor, L[np.ix_(atoms, atoms)], spec=spec)
     if path is None:
         return None, replay
     watch.done()

@@ -194,9 +194,7 @@ class LiveFit:
         L = np.zeros((n_columns, n_columns))
         found, _ = resolve_penalty(self.penalty, self.alpha, Atoms.of(atoms, self.moments.total_weight))
         if found is not None:
-            places = np.arange(atoms.n_atoms)
-            between = found.between(places, places)
-            L[n_fixed:, n_fixed:] = np.diag(found.diagonal()) if between is None else between
+            L[n_fixed:, n_fixed:] = found.matrix()
         return L
 
     def _penalty_of_directions(self, L: np.ndarray) -> np.ndarray:

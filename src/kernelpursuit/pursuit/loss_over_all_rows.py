@@ -8,7 +8,7 @@ few passes find the minimum over all rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -86,11 +86,10 @@ class LossOverAllRows:
 
 def alpha_in_memory(problem: Problem, spec: LoopSpec) -> float:
     """The strength with which the penalty has the share beside the rows in memory that it has beside all of them."""
-    penalty, all_rows = as_penalty(spec.penalty), problem.all_rows
-    if penalty is None or all_rows is None:
+    penalty = as_penalty(spec.penalty)
+    if penalty is None or problem.all_rows is None:
         return spec.alpha
-    here = problem.penalised_atoms(1)
-    everywhere = replace(here, total_weight=all_rows.total_weight)
+    here, everywhere = (problem.penalised_atoms(1, over_all_rows=is_all) for is_all in (False, True))
     return spec.alpha * _share(problem) * penalty.strength(1.0, everywhere) / penalty.strength(1.0, here)
 
 

@@ -65,6 +65,12 @@ class PenaltyMatrix:
         found = self.penalty.between(self.atoms, first, second)
         return self.strength * self._checked("between", found, (len(first), len(second)))
 
+    def matrix(self) -> np.ndarray:
+        """All of L, shape (n_atoms, n_atoms): of few atoms, and none whose order decides."""
+        places = np.arange(len(self.atoms))
+        between = self.between(places, places)
+        return np.diag(self.diagonal()) if between is None else between
+
     def coordinates(self, picked: Picked, atoms: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Coordinates of atoms in those that the picked have, shape (len(atoms), n_picked): `C^{-T} L_ij`."""
         coordinates = np.zeros((len(atoms), len(picked.atoms)))

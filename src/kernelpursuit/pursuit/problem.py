@@ -84,9 +84,12 @@ class Problem:
             parts.append(self.always.block(self.always.rows(X), np.arange(self.always.n_atoms)))
         return np.vstack(parts)
 
-    def penalised_atoms(self, n_threads: int) -> Atoms:
-        """The atoms that a penalty is over."""
-        return replace(Atoms.of(self.dictionary, self.total_weight, self.numbers), n_threads=n_threads)
+    def penalised_atoms(self, n_threads: int, *, over_all_rows: bool = False) -> Atoms:
+        """The atoms that a penalty is over, beside the rows in memory or all of them."""
+        total = self.total_weight
+        if over_all_rows and self.all_rows is not None:
+            total = self.all_rows.total_weight
+        return replace(Atoms.of(self.dictionary, total, self.numbers), n_threads=n_threads)
 
     def only(self, atoms: np.ndarray) -> Problem:
         """The same with some of the atoms, by their numbers in the searched dictionary."""

@@ -189,30 +189,40 @@ def _run(rows: TrainingRows, spec: LoopSpec, watch: Watch | None = None, replay:
         if path is not None:
             return _Run(path, problem, Measure(None, spec.classes), None)
         steps = steps if found is None else found
-    in_memory = replace(spec, alpha=alpha_in_memory(problem, spec))
-    recorder = _set_up(problem, in_memory, most, budget=budget, watch=watch)
+    path, recorder = _in_memory(problem, spec, limit, budget=budget, watch=watch, steps=steps)
+    return _Run(path, problem, recorder.measure, recorder)
+
+
+def _in_memory(
+    problem: Problem, spec: LoopSpec, limit: Limit, *, budget: int, watch: Watch | None, steps: Replay | None
+) -> tuple[PursuitPath, Recorder]:
+    """The loop over the rows in memory, beside which the penalty has the share that it has beside all rows."""
+    spec = replace(spec, alpha=alpha_in_memory(problem, spec))
+    recorder = _set_up(problem, spec, limit.n_steps, budget=budget, watch=watch)
     shortlist = spec.shortlist or 1
     if steps is not None and shortlist > 1:
         steps = steps.until_last_pass()
     selector = Selector(spec.selection, problem.n_looked_at, spec.seed, recorder.fit, shortlist=shortlist)
-    path = pursue(selector, recorder, spec, limit, replay=steps, watch=watch)
-    return _Run(path, problem, recorder.measure, recorder)
+    return pursue(selector, recorder, spec, limit, replay=steps, watch=watch), recorder
 
 
 def _over_all_rows(
     problem: Problem, spec: LoopSpec, limit: Limit, *, budget: int, watch: Watch, steps: Replay | None
 ) -> _Run:
     """Pick atoms on the rows in memory, where they are not known, and fit them to all rows."""
+    order: np.ndarray | None = None
     if not spec.by_moments or limit.n_steps < problem.dictionary.n_atoms:
         picking = replace(spec, rule=StoppingRule(), intervals=False)
         with watch.within(0.0, PICKING, PICKED_ON_SAMPLE, hidden=True):
-            recorder = _set_up(problem, picking, limit.n_steps, budget=budget, watch=watch)
-            selector = Selector(spec.selection, problem.n_looked_at, spec.seed, recorder.fit)
-            picked = pursue(selector, recorder, picking, limit, replay=steps, watch=watch)
+            picked, _ = _in_memory(problem, picking, limit, budget=budget, watch=watch, steps=steps)
         # A sample may leave nothing to pick, and all rows do: one atom keeps the columns from being none.
-        problem = problem.only(np.sort(picked.used) if len(picked.used) else np.arange(1))
+        used = picked.used if len(picked.used) else np.arange(1)
+        looks_at_all = problem.n_looked_at is None and not spec.shortlist
+        if not (spec.selection == "gain" and looks_at_all):
+            order = np.argsort(np.argsort(used))
+        problem = problem.only(np.sort(used))
     with watch.within(PICKING, 1.0):
-        path, problem = path_over_all_rows(problem, spec, limit, order_of=_order_of, watch=watch)
+        path, problem = path_over_all_rows(problem, spec, limit, order_of=_order_of, watch=watch, order=order)
     return _Run(path, problem, Measure(None, spec.classes), None)
 
 

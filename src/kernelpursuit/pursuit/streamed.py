@@ -105,8 +105,8 @@ def streamed_path(
         Its rows, and its atoms in the order in which they are picked.
     factor : TriangularFactor
         R and b of these columns over all rows.
-    penalties : array of shape (n_atoms,)
-        The diagonal of the penalty, of atoms in their order.
+    penalties : array of shape (n_atoms, n_atoms)
+        The penalty L, of atoms in their order.
     spec : LoopSpec
         Whether targets are codes of classes, and whether to record the quantiles of leave-one-out errors.
 
@@ -182,13 +182,14 @@ def _of_all_rows(found: dict[str, np.ndarray], total_weight: float) -> dict[str,
 
 
 def _penalised(factor: TriangularFactor, n_fixed: int, penalties: np.ndarray) -> np.ndarray:
-    """`w' L w` of the models of every size, for a diagonal penalty: coordinates of the directions in it add up."""
-    T = np.zeros((len(factor.R), len(penalties)))
-    T[:] = np.sqrt(penalties) * np.linalg.inv(factor.R).T[:, n_fixed:] if len(factor.R) else T
+    """`w' L w` of the models of every size, whose weights are sums over the directions so far."""
     out = np.zeros(len(factor.R) - n_fixed + 1)
+    if not penalties.any():
+        return out
+    T = np.linalg.inv(factor.R).T[:, n_fixed:]
     for along in factor.b.T:
-        coordinates = np.cumsum(along[:, None] * T, axis=0)[max(n_fixed - 1, 0) :]
-        out[len(out) - len(coordinates) :] += np.einsum("ij,ij->i", coordinates, coordinates)
+        weights = np.cumsum(along[:, None] * T, axis=0)[max(n_fixed - 1, 0) :]
+        out[len(out) - len(weights) :] += np.einsum("ij,ij->i", weights @ penalties, weights)
     return out
 
 

@@ -58,8 +58,8 @@ def triangularise(stream: Stream, penalties: np.ndarray) -> TriangularFactor | N
     ----------
     stream : Stream
         The rows, and the columns: what is fixed, then atoms.
-    penalties : array of shape (n_atoms,)
-        The diagonal of the penalty L over atoms; what is fixed has none.
+    penalties : array of shape (n_atoms, n_atoms)
+        The penalty L over atoms; what is fixed has none.
 
     Notes
     -----
@@ -89,10 +89,11 @@ def triangularise(stream: Stream, penalties: np.ndarray) -> TriangularFactor | N
 
 def penalty_of(columns: ModelColumns, penalties: np.ndarray) -> np.ndarray:
     """The penalty L between columns, or between directions, shape (n_columns, n_columns)."""
-    own = np.concatenate([np.zeros(columns.n_fixed), penalties])
+    n_fixed = columns.n_fixed
     if columns.inverse is None:
-        return np.diag(own)
-    return (columns.inverse.T * own) @ columns.inverse
+        return np.pad(penalties, ((n_fixed, 0), (n_fixed, 0)))
+    of_atoms = columns.inverse[n_fixed:]
+    return of_atoms.T @ penalties @ of_atoms
 
 
 def _factor_of_sample(stream: Stream, penalties: np.ndarray) -> np.ndarray | None:
