@@ -29,6 +29,7 @@ from kernelpursuit.model.live import LiveModel
 from kernelpursuit.pursuit import Watch, check_held_out, resolve_threads
 from kernelpursuit.pursuit.checkpoint import Checkpoint
 from kernelpursuit.pursuit.interrupt import on_interrupt
+from kernelpursuit.rows import RowBlock
 from kernelpursuit.stopping import StoppingRule
 
 
@@ -36,11 +37,20 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
     """Greedy sparse kernel model; see the subclasses."""
 
     #: Attributes that a fit sets, all of them at its end.
-    _fitted_names: ClassVar[Sequence[str]] = ("n_features_in_", "feature_names_in_", "model_", "_state", "_live")
+    _fitted_names: ClassVar[Sequence[str]] = (
+        "n_features_in_",
+        "feature_names_in_",
+        "model_",
+        "_state",
+        "_live",
+        "_first_rows",
+    )
     model_: FittedModel | OneVsRestModel
     _state: FitState | None
     #: What `partial_fit` goes on from, where it was the last to change the model.
     _live: LiveModel | None = None
+    #: The latest rows of a first call of it, and a few that stand for the others.
+    _first_rows: tuple[RowBlock, RowBlock] | None = None
     #: What alpha="auto" is where it is not learned.
     _alpha: ClassVar[float] = 1e-3
 
@@ -111,7 +121,7 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
         """Fit the model to validated rows, and set what comes of it."""
         with self._watching(callback) as watch:
             self.model_, self._state = fit_model(self, data, watch, getattr(self, "_state", None))
-            self._live = None
+            self._live = self._first_rows = None
 
     @contextmanager
     def _watching(self, callback: Any) -> Iterator[Watch]:
@@ -152,12 +162,12 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
     def _with_model(self, model: FittedModel | OneVsRestModel) -> Self:
         """An estimator like this one with another model."""
         other = copy.copy(self)
-        other.model_, other._live = model, None
+        other.model_, other._live, other._first_rows = model, None, None
         return other
 
     def _follow(self, live: LiveModel) -> Self:
         """Take the model of more rows; a warm start cannot go on from it."""
-        self.model_, self._live, self._state = live.model, live, None
+        self.model_, self._live, self._first_rows, self._state = live.model, live, None, None
         return self
 
     def as_if_fitted_with(self, params: dict[str, Any], change: Callable[[Dictionary], Dictionary]) -> Self:

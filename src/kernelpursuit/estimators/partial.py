@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,14 +17,19 @@ from kernelpursuit.estimators.checks import ROWS, check_range, check_targets, on
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of
 from kernelpursuit.estimators.named import apart
 from kernelpursuit.estimators.parameters import check_forgetting
+from kernelpursuit.estimators.relearning import learned_again
 from kernelpursuit.estimators.spec import MOST_LEARNED, is_word
 from kernelpursuit.losses import Squared
 from kernelpursuit.model import FittedModel
+from kernelpursuit.model.latest import begun
 from kernelpursuit.model.live import LiveModel
 from kernelpursuit.penalties import as_penalty
 from kernelpursuit.pursuit import check_weights
-from kernelpursuit.rows import RowBlock
+from kernelpursuit.rows import RowBlock, is_source
 from kernelpursuit.updates import Orthogonal, as_update
+
+# Rows, targets or codes of shape (n_rows, n_targets), and weights.
+Rows = tuple[Matrix, np.ndarray, np.ndarray | None]
 
 
 def updated(
@@ -36,15 +42,32 @@ def updated(
     assert isinstance(model, FittedModel), "one-against-the-rest has no partial_fit"
     live = estimator._live
     if live is None or live.model is not model:
-        live = LiveModel.of(model, round(model.path.n_units))
-    kept = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
-    block = RowBlock(live.n_seen, X[kept], y[kept], weights=None if weights is None else weights[kept])
+        live = LiveModel.of(model, round(model.path.n_units), estimator._first_rows)
+    block = _block(live.n_seen, X, y, weights)
     if not len(block):
         return live
     most = MOST_LEARNED if is_word(estimator.max_atoms, "auto") else estimator.max_atoms
-    return live.updated(
+    live = live.updated(
         block, forgetting=forgetting, max_atoms=most, new_atoms=new_atoms, n_threads=estimator._n_threads
     )
+    return learned_again(estimator, live) if new_atoms else live
+
+
+def first_rows(estimator: BaseKernelPursuit, rows: Rows | None) -> tuple[RowBlock, RowBlock] | None:
+    """What a first call keeps of its rows, for calls to come: weights are in the unit that the sums of the fit have."""
+    if rows is None:
+        return None
+    block = _block(0, *rows)
+    unit = block.total_weight / estimator.path_.total_weight
+    return begun(replace(block, weights=None if block.weights is None else block.weights / unit))
+
+
+def _block(start: int, X: Matrix, y: np.ndarray, weights: np.ndarray | None) -> RowBlock:
+    """Rows from number `start` on, without those of weight 0."""
+    if weights is None or weights.all():
+        return RowBlock(start, X, y, weights=weights)
+    kept = np.flatnonzero(weights)
+    return RowBlock(start, X[kept], y[kept], weights=weights[kept], kept=start + kept)
 
 
 def can_follow(estimator: BaseKernelPursuit) -> bool:
@@ -109,18 +132,27 @@ class FollowsNumbers(BaseKernelPursuit):
         """
         X, y, sample_weight = apart(X, y, sample_weight, several=True)
         if not hasattr(self, "model_"):
-            return self.fit(X, y, sample_weight)
+            self.fit(X, y, sample_weight)
+            self._first_rows = None if is_source(X) else first_rows(self, self._more_rows(X, y, sample_weight))
+            return self
+        rows = self._more_rows(X, y, sample_weight)
+        if rows is None:
+            return self
+        X, targets, weights = rows
+        if targets.shape[1] != self.path_.n_targets:
+            raise ValueError(f"y has {targets.shape[1]} targets, but the model has {self.path_.n_targets}.")
+        return self._follow(updated(self, X, targets, weights, new_atoms=new_atoms))
+
+    def _more_rows(self, X: Matrix, y: Any, sample_weight: Any) -> Rows | None:
+        """Rows, targets of shape (n_samples, n_targets) and weights, checked."""
         with one_sentence("X", X):
             X = validate_data(self, X, reset=False, ensure_min_samples=0, **ROWS)
         if not X.shape[0]:
-            return self  # what filters leave of a stream may be nothing
+            return None  # what filters leave of a stream may be nothing
         check_range(X)
         y = check_targets(self, y, X.shape[0])
-        targets = y[:, None] if y.ndim == 1 else y
-        if targets.shape[1] != self.path_.n_targets:
-            raise ValueError(f"y has {targets.shape[1]} targets, but the model has {self.path_.n_targets}.")
         weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-        return self._follow(updated(self, X, targets, weights, new_atoms=new_atoms))
+        return X, y[:, None] if y.ndim == 1 else y, weights
 
 
 class FollowsLabels(BaseKernelPursuit):
@@ -160,13 +192,19 @@ class FollowsLabels(BaseKernelPursuit):
         if not hasattr(self, "model_"):
             fitted = copy.copy(self)
             fitted._fit_labels(X, y, sample_weight, None, known=np.asarray(y if classes is None else classes))
+            fitted._first_rows = None if is_source(X) else first_rows(fitted, fitted._more_rows(X, y, sample_weight))
             return self._take_over(fitted)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError("classes are not those of the first call; leave classes out, or give the same.")
+        rows = self._more_rows(X, y, sample_weight)
+        return self if rows is None else self._follow(updated(self, *rows, new_atoms=new_atoms))
+
+    def _more_rows(self, X: Matrix, y: Any, sample_weight: Any) -> Rows | None:
+        """Rows, codes of their classes and weights, checked."""
         with one_sentence("X", X):
             X = validate_data(self, X, reset=False, ensure_min_samples=0, **ROWS)
         if not X.shape[0]:
-            return self
+            return None
         check_range(X)
         labels = check_labels(y, X.shape[0])
         unseen = np.setdiff1d(labels, self.classes_)
@@ -177,8 +215,7 @@ class FollowsLabels(BaseKernelPursuit):
             )
         weights = None if sample_weight is None else check_weights(sample_weight, len(labels))
         weights = self._class_weights.for_rows(labels, weights, "sample_weight")
-        codes = codes_of(labels, self.classes_, class_loss("squared", len(self.classes_)))
-        return self._follow(updated(self, X, codes, weights, new_atoms=new_atoms))
+        return X, codes_of(labels, self.classes_, class_loss("squared", len(self.classes_))), weights
 
     def _fit_labels(
         self, X: Matrix, y: Any, sample_weight: Any, callback: Any, known: np.ndarray | None = None

@@ -17,6 +17,13 @@ ADVICE = (
 )
 
 
+def is_nearly_constant(path: Any, k: int) -> bool:
+    """Whether the leave-one-out error of the model after k steps is hardly below that of the constant."""
+    if path.loo is None or not np.isfinite(path.loo[k]):
+        return False
+    return bool(path.size[k] == 0 or path.loo[k] > (1 - NEARLY) * path.loo[0])
+
+
 def warn_if_constant(name: str, path: Any, k: int, *, has_trend: bool, bears_outliers: bool) -> None:
     """Warn where the model after k steps of a path is a constant though its targets are none.
 
@@ -26,7 +33,7 @@ def warn_if_constant(name: str, path: Any, k: int, *, has_trend: bool, bears_out
         return
     if path.size[k] == 0:
         warnings.warn(f"{name} is a constant, since atoms did no better: {ADVICE}", ConstantModelWarning, stacklevel=5)
-    elif not bears_outliers and np.isfinite(path.loo[k]) and path.loo[k] > (1 - NEARLY) * path.loo[0]:
+    elif not bears_outliers and is_nearly_constant(path, k):
         explained = max(0.0, 100 * (1 - path.loo[k] / path.loo[0]))
         words = f"{name} is nearly a constant: its leave-one-out error is {explained:.1f} % below that of one; {ADVICE}"
         warnings.warn(words, ConstantModelWarning, stacklevel=5)

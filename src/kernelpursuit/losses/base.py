@@ -54,6 +54,8 @@ class Loss(ByName):
     #: Whether it is for targets of which some may be far off. These make up most of the loss then, however well the
     #: others are fitted, so that a fraction of it is no measure of what may be given away for fewer atoms.
     is_for_outliers: ClassVar[bool] = False
+    #: Whether a loss of kind "classes" goes by differences of scores alone: what all of a row share is no matter.
+    only_differences: ClassVar[bool] = False
     #: What the sum of losses is multiplied by before the penalty is added. A penalty has the unit of a squared target;
     #: a loss that has another one takes a factor with the missing unit, so that the same `alpha` means the same.
     unit: ClassVar[Any] = 1.0

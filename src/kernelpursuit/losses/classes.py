@@ -33,6 +33,7 @@ class Softmax(Loss):
 
     name = "softmax"
     kind = "classes"
+    only_differences = True
 
     def check_targets(self, y: np.ndarray) -> None:
         """Refuse all but one 1 and otherwise 0 in every row."""

@@ -10,7 +10,7 @@ from kernelpursuit._native.threads import one_blas_thread
 from kernelpursuit.dictionary import Dictionary, KernelAtoms, Precomputed
 from kernelpursuit.model.constants import ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS, BUFFER_CANDIDATES
 from kernelpursuit.model.fitted import FittedModel
-from kernelpursuit.model.latest import aged
+from kernelpursuit.model.latest import aged, begun, none_of
 from kernelpursuit.model.outside import Outside, widened_range
 from kernelpursuit.penalties import Atoms, as_penalty
 from kernelpursuit.pursuit import LoopSpec, PursuitPath, TrainingRows, run_pursuit
@@ -32,6 +32,8 @@ class LiveModel:
     earlier     up to `EARLIER_ROWS` rows that stand for those before, with their weight; of rows that are gone, centres
     n_seen      number of rows so far
     looked_at   number of rows when new atoms were looked for
+    learned_at  number of rows when scales were learned, or learning them again was tried
+    first_row   number of the first row that counts: those before were forgotten when scales were learned again
     inflation   how many times the leave-one-out error of the first fit was the error by generalised cross-validation
     """
 
@@ -41,11 +43,16 @@ class LiveModel:
     earlier: RowBlock
     n_seen: int
     looked_at: int
+    learned_at: int
     inflation: float
+    first_row: int = 0
 
     @classmethod
-    def of(cls, model: FittedModel, n_rows: int) -> LiveModel:
-        """The model that a fit of so many rows has kept, without the rest of its path."""
+    def of(cls, model: FittedModel, n_rows: int, seen: tuple[RowBlock, RowBlock] | None = None) -> LiveModel:
+        """The model that a fit of so many rows has kept, without the rest of its path.
+
+        `seen` are the latest of its rows and those that stand for the others, where they are known (`latest.begun`).
+        """
         _check(model)
         model = model.without_later_steps()
         path, columns = model.path, _columns(model, model.atoms)
@@ -56,7 +63,49 @@ class LiveModel:
         fit = LiveFit.of(columns, solution, rows, penalty=model.origin.penalty, alpha=model.origin.alpha)
         expected, loo = float(_gcv(solution, path.total_weight, _unit(model))[-1]), _last(path.loo)
         inflation = loo / expected if np.isfinite(loo) and expected > 0 else 1.0
-        return cls(model, fit, None, _at_centers(model), n_seen=n_rows, looked_at=n_rows, inflation=max(inflation, 1.0))
+        latest, earlier = (None, _at_centers(model)) if seen is None else seen
+        told = {"n_seen": n_rows, "looked_at": n_rows, "learned_at": n_rows}
+        return cls(model, fit, latest, earlier, inflation=max(inflation, 1.0), **told)
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether the latest rows are all that count."""
+        return self.latest is not None and not len(self.earlier)
+
+    def begun_anew(self, model: FittedModel, alpha: float) -> LiveModel:
+        """What goes on from a model that was learned from the latest rows: its weights are those of all of these.
+
+        `model` knows its atoms by their places among these rows, and `alpha` is in the unit of their weights. Rows
+        before them are forgotten.
+        """
+        rows = self.latest
+        assert rows is not None
+        of_model = LiveModel.of(model, len(rows), begun(rows))
+        model = of_model.model
+        origin = replace(model.origin, alpha=alpha)
+        model = replace(model, origin=origin, numbers=rows.numbers[model.numbers])
+        columns, k, n_targets = of_model.fit.columns, len(of_model.fit.R), rows.y.shape[1]
+        nothing = Moments(np.zeros((k, k)), np.zeros((k, n_targets)), np.zeros(n_targets), total_weight=0.0, n_rows=0)
+        fit = replace(of_model.fit, columns=columns, moments=nothing, alpha=alpha).added(rows)
+        live = replace(
+            of_model,
+            model=model,
+            fit=fit,
+            n_seen=self.n_seen,
+            looked_at=self.n_seen,
+            learned_at=self.n_seen,
+            first_row=int(rows.numbers[0]),
+        )
+        return live._solved(rows)
+
+    def squared_errors(self, rows: RowBlock, n_threads: int | None) -> np.ndarray:
+        """Of rows that were fitted, errors as large as those of other rows, in the units that the path has."""
+        path = self.model.path
+        errors = np.square((rows.y - self.model.scores(rows.X, n_threads)) / _unit(self.model)).mean(axis=1)
+        unit = np.square(_unit(self.model))
+        fitted = float(np.mean(path.target_residual[-1] / unit)) / path.total_weight if path.total_weight else 0.0
+        expected = _last(path.loo)
+        return errors * (expected / fitted if fitted > 0 and np.isfinite(expected) else 1.0)
 
     def updated(
         self, block: RowBlock, *, forgetting: float, max_atoms: int, new_atoms: bool, n_threads: int | None
@@ -84,6 +133,8 @@ class LiveModel:
         path = replace(path, largest_target=largest, n_units=float(moments.total_weight))
         size = count_atoms(path.n_steps)
         reason = f"{size}: {self.n_seen} rows so far, the latest by partial_fit"
+        if self.first_row:
+            reason += f"; learned again without the first {self.first_row}"
         if solution.ridge:
             reason += (
                 f"; a ridge of {solution.ridge:g} of the mean square stands for what the rows that count do not tell"
@@ -130,8 +181,7 @@ class LiveModel:
         fit, kept = self.fit.with_atoms(_columns(model, atoms.joined(candidates.take(picked))), rows, earlier)
         numbers = rows.numbers[places[picked[kept]]]
         wider = replace(model, atoms=fit.columns.dictionary, numbers=np.concatenate([model.numbers, numbers]))
-        empty = RowBlock(0, rows.X[:0], rows.y[:0])
-        return replace(self, model=wider, fit=fit)._solved(empty)
+        return replace(self, model=wider, fit=fit)._solved(none_of(rows))
 
 
 def _check(model: FittedModel) -> None:

@@ -194,6 +194,9 @@ class LossFit(FitAround):
         def cost_of(point: np.ndarray) -> tuple[float, np.ndarray]:
             nonlocal lowest, loss_sum
             b = np.column_stack([solve_upper(C, column) for C, column in zip(factors, point.T)])
+            if self.objective.loss.only_differences:
+                # What all scores share has a penalty and nothing else: without it, no step goes there.
+                b = b - b.mean(axis=1, keepdims=True)
             weights, model = solve_upper(R, b), T.T @ b
             found = sums(weights)
             cost = found.value + float(np.square(model).sum())
