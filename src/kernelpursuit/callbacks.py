@@ -42,7 +42,7 @@ class Stage:
 
 
 class Callback:
-    """Base of callbacks; by itself it only watches. Override what you need.
+    """Base of callbacks; does nothing by itself. Override the methods that you need.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Callback:
         """Called when a fit begins."""
 
     def on_stage(self, stage: Stage) -> object:
-        """Called many times in every stage; a true answer ends that stage with the best it has found so far.
+        """Called many times in every stage; a true result ends that stage with the best found so far.
 
         The stages after it still run, and ask in their turn. A stage in which all is known beforehand, as the last one
         of a fit that has learned its atoms, is not ended: it takes one or two passes over the rows.
@@ -77,7 +77,7 @@ class Callback:
 
 
 class TimeLimit(ByName, Callback):
-    """Ends a fit after about so many seconds, with the best model so far.
+    """End a fit after about so many seconds, with the best model so far.
 
     Every stage has the share of the time that it would have of a fit without limit, so that atoms are picked and
     fitted to all rows however short the time is. A limit that is well above the time of a fit changes nothing; one that
@@ -112,7 +112,7 @@ class TimeLimit(ByName, Callback):
         self._started = self.clock()
 
     def on_stage(self, stage: Stage) -> bool:
-        """Whether the time up to the end of this stage is over."""
+        """Return whether the time up to the end of this stage is over."""
         return self.clock() - self._started > self.seconds * stage.end
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ SOLVERS = ("newton", "cg")
 
 @dataclass(frozen=True, repr=False)
 class Orthogonal(Update):
-    """Refit all weights after each step (back-fitting), by an orthonormal basis of the picked atoms.
+    """Refit all coefficients after each step (back-fitting), by an orthonormal basis of the picked atoms.
 
     Under another loss than the squared one, a step refits them to the weighted square that equals the loss around the
     last full refit.
@@ -76,7 +76,7 @@ class Orthogonal(Update):
 
 @dataclass(frozen=True, repr=False)
 class Stagewise(Update):
-    """Set the weight of the new atom alone, and add to it where the atom is picked again (Vincent and Bengio fig. 1).
+    """Set only the coefficient of the new atom, or add to it if the atom is picked again (Vincent and Bengio fig. 1).
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Stagewise(Update):
 
 @dataclass(frozen=True, repr=False)
 class Rescale(Update):
-    """Set the weight of the new atom and one factor for all the others, both optimal (Zhang algorithm 1).
+    """Set the coefficient of the new atom and one factor for all the others, both optimal (Zhang algorithm 1).
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Rescale(Update):
 
 @dataclass(frozen=True, repr=False)
 class MinRes(Update):
-    """Take the best step along the residual restricted to the picked atoms (Nair algorithm 2).
+    """Move all coefficients along the residual at their own rows, by the best step (Nair algorithm 2).
 
     Parameters
     ----------

@@ -281,7 +281,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
             self._fit(data, callback)
 
     def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
-        """The fraction of labels that are predicted; `y` and `sample_weight` may name columns of X, as in `fit`."""
+        """Return the accuracy; `y` and `sample_weight` may name columns of X, as in `fit`."""
         return float(super().score(*to_score(X, y, sample_weight)))
 
     @property
@@ -296,7 +296,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
 
     @property
     def loss_(self) -> str:
-        """The loss that coefficients were found under."""
+        """The loss under which coefficients were fitted."""
         measure = self._fitted_model.models[0].measure
         return "squared" if measure.loss is None else measure.loss.name
 
@@ -315,7 +315,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
 
     @property
     def estimators_(self) -> list[KernelPursuitClassifier]:
-        """One classifier for each class, of whether a row is in it; with `multi_class="ovr"`."""
+        """One classifier for each class against the rest, with `multi_class="ovr"`."""
         if not isinstance(self._fitted_model, OneVsRestModel):
             raise AttributeError("estimators_ is for multi_class='ovr' with more than two classes.")
         return [self._of_class(one) for one in self._fitted_model.models]

@@ -51,7 +51,7 @@ class Portable:
         key: str | None = None,
         dialect: str = "duckdb",
     ) -> Exported:
-        """Write the fitted model in another language; its path stays behind.
+        """Write `predict` of the fitted model as a program in another language, without the path.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class Portable:
         features: bool = True,
         n_orders: int = 64,
     ) -> Explanation:
-        """Say what predictions are made of: contributions of atoms, of training rows and of features.
+        """Split predictions into contributions of features, of training rows and of atoms.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Portable:
         return explain(model, X, target=target, background=background, features=features, n_orders=n_orders)
 
     def report(self, path: PathLike, X: Matrix = None, y: Any = None, *, title: str | None = None) -> None:
-        """Write a page about the fitted model: one HTML file, which loads nothing from anywhere.
+        """Write a page about the fitted model: one HTML file, which loads nothing from a network.
 
         A slider goes through the sizes of the path, and buttons to those that stopping rules keep; errors and plots
         follow, and equal those of `at(k)` and `select(rule)`.

@@ -269,7 +269,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         self._fit(data, callback)
 
     def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions, the mean over targets; `y` and `sample_weight` may name columns of X, as in `fit`."""
+        """Return the mean R² over targets; `y` and `sample_weight` may name columns of X, as in `fit`."""
         return float(super().score(*to_score(X, y, sample_weight, several=True)))
 
     @takes_sources
@@ -362,7 +362,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the kept atoms; one dimension for one target."""
+        """Coefficients of the kept atoms; one dimension for one target."""
         return self._of_targets(super().coef_)
 
     @property
@@ -373,7 +373,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
     @property
     def fixed_coef_(self) -> np.ndarray:
-        """Weights of the functions that are always in; one dimension for one target."""
+        """Coefficients of the functions that are always in; one dimension for one target."""
         return self._of_targets(super().fixed_coef_)
 
     def _of_targets(self, weights: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ VIEWS = ("features", "centers", "atoms")
 
 @dataclass(frozen=True)
 class Mix:
-    """Scores as a mix of the scores of the centres: `shares @ scores`, and what that leaves for the base.
+    """Scores as weighted sums of the scores at the centres, `shares @ scores`.
 
     numbers  of the distinct centres in the dictionary, as in `center_indices_`: training rows, where it has one kernel
     rows     the centres
@@ -50,7 +50,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Contributions to the scores of rows; of a regressor, scores are predictions but for losses with another mean.
+    """Contributions that add up to the score of each row: a prediction, or a value of `decision_function`.
 
         score = base + sum of `atoms` + outside
         score = expected + sum of `features` + outside
@@ -109,7 +109,7 @@ class Explanation:
     standard_error: np.ndarray | None = None
 
     def entries(self, by: str = "features") -> tuple[list[str], np.ndarray]:
-        """Names of all contributions and their values, shape (n_rows, n_entries), that add up to the scores.
+        """Return names and values of all contributions, shape (n_rows, n_entries); they add up to the scores.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Explanation:
         return [first, *names, "outside the data"], np.column_stack([what, values, self.outside])
 
     def frame(self, by: str = "features") -> pd.DataFrame:
-        """Return all contributions to all rows, one column for each entry, and the scores.
+        """Return a frame of all contributions, one column for each entry, and the scores.
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ COSTS = {
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """Facts about a file that `export` has written.
 
     path           of the file
     target         what it is in
