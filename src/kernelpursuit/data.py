@@ -116,9 +116,8 @@ def make_friedman(n_samples: int = 2000, *, noise: float = 1.0, seed: int = 0) -
 def make_waves(n_samples: int = 1000, *, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Draw noisy samples of a sum of three waves of three features, with three irrelevant features.
 
-    `y = 2 sin(2.5 pi x1) + 1.5 sin(2 pi x2) + sin(1.5 pi x3) + noise`, with six features uniform on [0, 1]. The more a
-    feature moves the target, the faster the target bends along it, so that learned scales fall in the order of
-    relevance.
+    `y = 2 sin(2.5 pi x1) + 1.5 sin(2 pi x2) + sin(1.5 pi x3) + noise`, with six features uniform on [0, 1]. Features
+    with a larger amplitude have a higher frequency too, so the order of learned scales is the order of relevance.
 
     Parameters
     ----------

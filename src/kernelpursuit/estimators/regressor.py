@@ -223,16 +223,16 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), frame, path, or other source of rows
             Training rows; with `kernel="precomputed"`, values of every atom, one column each. What
-            `kernelpursuit.rows.open_rows` takes is read a block at a time.
+            `kernelpursuit.rows.open_rows` accepts is read a block at a time.
         y : array of shape (n_samples,) or (n_samples, n_targets), or names of columns of X
             Targets; several of them share their atoms.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows (but for `penalty="nugget"`, where each has a nugget of its own), one
-            of weight 0 as none. Where something is learned, only the ratios of weights count.
+            A row of weight 2 counts as two rows (except with `penalty="nugget"`, where each row has its own nugget), one
+            of weight 0 as none. In a learned fit, only the ratios of weights count.
         callback : callable, Callback or list of these, optional
-            Called with the path after every step of the loop over all rows; a true answer ends the fit there. Objects
-            of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit after
-            about ten seconds.
+            Called with the path after every step of the loop over all rows; a true result ends the fit there. Objects
+            of `kernelpursuit.callbacks` are also called in every earlier stage: `TimeLimit(10)` ends a fit after about
+            ten seconds.
 
         Returns
         -------
