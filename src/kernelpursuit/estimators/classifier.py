@@ -221,8 +221,8 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         callback : callable, Callback or list of these, optional
             Called with the path after every step of the loop over all rows; a true result ends the fit there. With
             `loss="auto"` this is the loop of the squared loss, and then that of the log loss, if there is one.
-            Objects of `kernelpursuit.callbacks` are also called in every earlier stage: `TimeLimit(10)` ends a fit after
-            about ten seconds. A fit that ends before the stage of the final loss keeps the squared one.
+            Objects of `kernelpursuit.callbacks` are also called in every earlier stage: `TimeLimit(10)` ends a fit
+            after about ten seconds. A fit that ends before the stage of the final loss keeps the squared one.
 
         Returns
         -------

@@ -227,8 +227,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         y : array of shape (n_samples,) or (n_samples, n_targets), or names of columns of X
             Targets; several of them share their atoms.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows (except with `penalty="nugget"`, where each row has its own nugget), one
-            of weight 0 as none. In a learned fit, only the ratios of weights count.
+            A row of weight 2 counts as two rows (except with `penalty="nugget"`, where each has its own nugget), one of
+            weight 0 as none. In a learned fit, only the ratios of weights count.
         callback : callable, Callback or list of these, optional
             Called with the path after every step of the loop over all rows; a true result ends the fit there. Objects
             of `kernelpursuit.callbacks` are also called in every earlier stage: `TimeLimit(10)` ends a fit after about
