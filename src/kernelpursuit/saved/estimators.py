@@ -49,7 +49,7 @@ def save(estimator: BaseKernelPursuit, path: PathLike) -> None:
 
 
 def load(path: PathLike, *, objects: Mapping[str, Any] | None = None) -> Any:
-    """Read an estimator that `save` has written; nothing in the file is executed, whoever wrote it.
+    """Load an estimator that `save` has written; executes nothing from the file.
 
     Parameters
     ----------
