@@ -119,8 +119,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
     sample_rows : int, "auto" or None, default="auto"
         Number of random rows from which scales are learned and atoms picked. Coefficients, leave-one-out errors and the
         stopping rule use all rows, in passes over blocks. "auto" is up to 200,000 rows if scales are learned, and with
-        a given width 10,000 of more than 50,000. None picks atoms on all rows, as do losses and loops that need all of
-        them in memory.
+        a given width 10,000 of more than 50,000. None picks atoms on all rows. Loops that need all of them at every
+        step raise an error for a number.
     memory_budget : int, optional
         Bytes for stored dictionary values; a quarter of free memory by default. It changes the time of a fit, not its
         result, except that a fit of a source of rows uses an eighth of it for the sample.
