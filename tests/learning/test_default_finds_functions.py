@@ -61,6 +61,31 @@ def test_of_classes_too(boundary, most, seed):
     assert np.mean(model.predict(X_new) != boundary(X_new)) < most
 
 
+# Functions of the first of two features that have unlike units, and the median of the squared error over the variance.
+FEW_ROWS = {"a line": (lambda x: x, 0.05), "a wave": (lambda x: np.sin(2 * x), 0.35), "a parabola": (np.square, 0.4)}
+
+
+@pytest.mark.parametrize("name", FEW_ROWS)
+@pytest.mark.parametrize("n", [12, 15, 19])
+def test_of_very_few_rows(name, n):
+    function, most = FEW_ROWS[name]
+    found, is_inside = [], []
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 97])
+        X = rng.normal(size=(n + 500, 2))
+        y = function(X[:, 0])
+        y = y + 0.1 * y.std() * rng.normal(size=n + 500)
+        X = X * [0.01, 1000.0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantModelWarning)  # of one draw or another
+            model = KernelPursuitRegressor(random_state=seed, n_jobs=1).fit(X[:n], y[:n])
+        found.append(np.mean(np.square(model.predict(X[n:]) - y[n:])) / np.var(y[n:]))
+        low, high = model.predict_interval(X[n:])
+        is_inside.append(np.mean((low <= y[n:]) & (y[n:] <= high)))
+    assert np.median(found) < most
+    assert np.mean(is_inside) > 0.75
+
+
 class TestNeverWorseThanTheSimple:
     def test_a_line_is_a_line(self, rng):
         X = rng.normal(size=(60, 5))

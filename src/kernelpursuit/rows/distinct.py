@@ -16,7 +16,7 @@ from kernelpursuit.rows.source import block_size, slices
 # that would not be made dense come in the same order as if they were.
 MOST_COLUMNS, MOST_VALUES = 1000, 2**25
 # Fewer rows that differ than this say nothing of scales.
-FEWEST_ROWS = 20
+FEWEST_ROWS = 6
 
 
 @dataclass(frozen=True)
