@@ -63,3 +63,7 @@ def test_links_between_pages_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", (ROOT / page).read_text()):
             assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+
+
+def test_no_page_is_overwritten_by_those_that_sphinx_makes():
+    assert not {page for page in PAGES if page.stem in ("search", "genindex", "py-modindex")}
