@@ -192,7 +192,7 @@ class TestState:
         before = model.predict(X)
         for bad_X, bad_y, words in (
             (X[:3, :1], np.zeros(3), "X is not usable"),
-            (np.full((2, 2), np.nan), np.zeros(2), "X is not usable: Input X contains NaN"),
+            (np.full((2, 2), np.nan), np.zeros(2), "X is not usable: it holds NaN in row 0, feature 0"),
             (X[:3], np.zeros(2), r"y has shape \(2,\), but X has 3 rows"),
             (X[:3], np.zeros((3, 2)), "y has 2 targets, but the model has 1"),
         ):
