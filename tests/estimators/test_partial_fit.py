@@ -211,9 +211,11 @@ class TestState:
         ):
             (name,) = params
             assert not hasattr(KernelPursuitRegressor(**params), "partial_fit")
-            with pytest.raises(AttributeError) as raised:
+            with pytest.raises(AttributeError, match=f"^partial_fit does not go with {name}=.*; (use|give) "):
                 _ = KernelPursuitRegressor(**params).partial_fit
-            assert f"partial_fit does not go with {name}=" in str(raised.value.__cause__)
+        with pytest.raises(AttributeError, match=r"^partial_fit does not go with loss='auto'; use loss='squared'\.$"):
+            KernelPursuitClassifier().partial_fit(np.eye(2), [0, 1])
+        assert KernelPursuitRegressor.partial_fit.__doc__.startswith("Go on with more rows")
         for params in ({}, {"loss": "log"}, {"multi_class": "ovr"}, {"class_weight": "balanced"}):
             assert not hasattr(
                 KernelPursuitClassifier(**{"loss": "squared", **params} if params else {}), "partial_fit"

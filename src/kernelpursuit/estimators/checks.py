@@ -54,6 +54,7 @@ def one_sentence(name: str, given: Any = None) -> Iterator[None]:
         words = re.sub(r"(Unknown label type: [\w-]+)\..*", r"\1; use a regressor, or give labels", words)
         mixed = r"labels of the types \1 and \2 cannot be sorted; give labels of one type"
         words = re.sub(r"'<' not supported between instances of '(\w+)' and '(\w+)'", mixed, words)
+        words = re.sub(r"(Expected unique column names, got:.*)", r"\1; give each column its own name", words)
         if re.match(r"Input (\S+ )*?contains", words):
             words = words.partition(". ")[0].rstrip(".") + "; drop or fill those rows first"
         kind = ValueError if isinstance(error, ValueError) else TypeError

@@ -210,6 +210,8 @@ def _fitted(estimator: BaseKernelPursuit) -> dict[str, Any]:
     kept = ["n_features_in_", "feature_names_in_", "_y_ndim", "classes_"]
     kept += ["_class_params"] if isinstance(estimator.model_, OneVsRestModel) else []
     found = {name: getattr(estimator, name) for name in kept if hasattr(estimator, name)}
+    if estimator._named_columns:
+        found["_named_columns"] = estimator._named_columns
     if isinstance(estimator, KernelPursuitClassifier):
         found["_class_weights"] = estimator._class_weights.by_label
     return found
@@ -221,10 +223,12 @@ def _check(known: type[BaseKernelPursuit], model: FittedModel | OneVsRestModel, 
     is_ovr = isinstance(model, OneVsRestModel)
     names = {"n_features_in_", *(("classes_", "_class_weights") if is_classifier else ("_y_ndim",))}
     names |= {"_class_params"} if is_ovr else set()
-    if not isinstance(fitted, dict) or fitted.keys() - {"feature_names_in_"} != names:
+    if not isinstance(fitted, dict) or fitted.keys() - {"feature_names_in_", "_named_columns"} != names:
         raise ValueError("is damaged: what a fit has set is not all there")
     n_features, labels = fitted["n_features_in_"], fitted.get("feature_names_in_")
     right = type(n_features) is int and (labels is None or np.shape(labels) == (n_features,))
+    beside = fitted.get("_named_columns", ())
+    right &= isinstance(beside, tuple) and all(isinstance(one, str) for one in beside)
     if is_classifier:
         right &= isinstance(fitted["_class_weights"], (dict, type(None)))
         right &= isinstance(fitted["classes_"], np.ndarray) and fitted["classes_"].ndim == 1
