@@ -1,7 +1,7 @@
 """Callbacks: objects that follow a fit through its stages, and may end it early.
 
 `fit(X, y, callback=...)` takes a function of the path, a callback of this module, or a list of these. A function is
-called after every step of the loop over all rows. A callback is also asked in every stage before.
+called after every step of the loop over all rows. A callback is also called in every earlier stage.
 
 >>> from kernelpursuit import KernelPursuitRegressor
 >>> from kernelpursuit.callbacks import TimeLimit
@@ -22,10 +22,10 @@ from kernelpursuit._validate import ByName, check_number
 
 @dataclass(frozen=True)
 class Stage:
-    """Where a fit is.
+    """The stage that a fit has reached.
 
-    name      what is being done, such as "scales, round 2 of 3"
-    fraction  how much of the whole fit is done, from 0 to 1, by the estimate of its time
+    name      of the stage, such as "scales, round 2 of 3"
+    fraction  of the whole fit that is done, from 0 to 1, by the estimate of its time
     end       the fraction at which this stage is expected to end
 
     Examples
@@ -42,7 +42,7 @@ class Stage:
 
 
 class Callback:
-    """Base of callbacks; by itself it only watches. Override what you need.
+    """Base of callbacks; does nothing by itself. Override the methods that you need.
 
     Examples
     --------
@@ -64,26 +64,25 @@ class Callback:
         """Called when a fit begins."""
 
     def on_stage(self, stage: Stage) -> object:
-        """Called many times in every stage; a true answer ends that stage with the best it has found so far.
+        """Called many times in every stage; a true result ends that stage with the best found so far.
 
-        The stages after it still run, and ask in their turn. A stage in which all is known beforehand, as the last one
-        of a fit that has learned its atoms, is not ended: it takes one or two passes over the rows.
+        Later stages still run, and call this method too. The last stage of a fit that has learned its atoms cannot be
+        ended: it takes one or two passes over the rows.
         """
         return False
 
     def __call__(self, path: Path) -> object:
-        """Called with the path after every step of the loop over all rows; a true answer ends the loop."""
+        """Called with the path after every step of the loop over all rows; a true result ends the loop."""
         return False
 
 
 class TimeLimit(ByName, Callback):
-    """Ends a fit after about so many seconds, with the best model so far.
+    """End a fit after about so many seconds, with the best model so far.
 
-    Every stage has the share of the time that it would have of a fit without limit, so that atoms are picked and
-    fitted to all rows however short the time is. A limit that is well above the time of a fit changes nothing; one that
-    is near it may, since a stage that takes longer than was estimated is ended. A stage can end only between two steps,
-    and always takes at least one: on many rows, or with many classes, the least that a fit does may take longer than
-    the limit.
+    Every stage gets the same fraction of the time as in a fit without a limit, so even a short fit picks atoms and fits
+    them to all rows. A limit well above the time of a fit changes nothing. One near it may, since it ends a stage that
+    takes longer than estimated. A stage can end only between two steps, and always takes at least one. So on many rows,
+    or with many classes, the shortest possible fit may take longer than the limit.
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ class TimeLimit(ByName, Callback):
         self._started = self.clock()
 
     def on_stage(self, stage: Stage) -> bool:
-        """Whether the time up to the end of this stage is over."""
+        """Return whether the time up to the end of this stage is over."""
         return self.clock() - self._started > self.seconds * stage.end
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def make_chirp(n_samples: int = 400, *, noise: float = 0.15, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Draw noisy samples of a wave that begins slow and smooth and ends in quick ripples.
+    """Draw noisy samples of a wave that begins slow and smooth and ends in fast ripples.
 
     `y = (1 + x / 10) sin(x³ / 40) + noise`, with x uniform on [0, 10]; no one kernel width suits both ends.
 
@@ -79,7 +79,7 @@ def make_peaks(n_samples: int = 600, *, noise: float = 0.1, seed: int = 0) -> tu
 
 
 def make_friedman(n_samples: int = 2000, *, noise: float = 1.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Draw Friedman's first function: five features matter, one to another in products, and five do not.
+    """Draw noisy samples of Friedman's first function, with five relevant features and five irrelevant ones.
 
     `y = 10 sin(pi x1 x2) + 20 (x3 - 1/2)² + 10 x4 + 5 x5 + noise`, with ten features uniform on [0, 1].
 
@@ -114,11 +114,10 @@ def make_friedman(n_samples: int = 2000, *, noise: float = 1.0, seed: int = 0) -
 
 
 def make_waves(n_samples: int = 1000, *, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Draw noisy samples of a sum of three waves, the faster the larger, beside three features that do not matter.
+    """Draw noisy samples of a sum of three waves of three features, with three irrelevant features.
 
-    `y = 2 sin(2.5 pi x1) + 1.5 sin(2 pi x2) + sin(1.5 pi x3) + noise`, with six features uniform on [0, 1]. The more a
-    feature moves the target, the faster the target bends along it, so that learned scales fall in the order of
-    relevance.
+    `y = 2 sin(2.5 pi x1) + 1.5 sin(2 pi x2) + sin(1.5 pi x3) + noise`, with six features uniform on [0, 1]. Features
+    with a larger amplitude have a higher frequency too, so the order of learned scales is the order of relevance.
 
     Parameters
     ----------

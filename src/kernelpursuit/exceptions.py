@@ -2,7 +2,7 @@
 
 
 class ConstantModelWarning(UserWarning):
-    """A fit has come to a constant, or nearly so: what was learned is no better on validation rows.
+    """The fitted model is a constant, or nearly one: nothing that was learned predicts better.
 
     Examples
     --------
@@ -20,7 +20,7 @@ class ConstantModelWarning(UserWarning):
 
 
 class GrossErrorWarning(UserWarning):
-    """A value so far from all others of its column that it is taken for an error, such as 1e6 or -999 among ones.
+    """A value is so far from all others of its column that it counts as a gross error, such as 1e6 or -999 among ones.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class GrossErrorWarning(UserWarning):
 
 
 class SampledWarning(UserWarning):
-    """A fit is of a sample of the rows of a source, since its loss or loop needs rows in memory.
+    """A fit uses only a sample of the rows of a source, since its loss or loop needs rows in memory.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class InterruptedFitWarning(UserWarning):
 
 
 class NotSavedWarning(UserWarning):
-    """A saved model needs functions or classes of the user's, which are in no file; `load` takes them by name.
+    """A saved model needs functions or classes of the user, which no file contains; give them to `load` by name.
 
     Examples
     --------

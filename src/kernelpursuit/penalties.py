@@ -96,11 +96,11 @@ class Penalty(ByName, ABC):
 
     @property
     def is_diagonal(self) -> bool:
-        """Whether P is diagonal: `between` is not overridden, and the order of the atoms is no matter."""
+        """Whether P is diagonal: `between` is not overridden, and the order of the atoms does not matter."""
         return type(self).between is Penalty.between and not self.depends_on_order
 
     def strength(self, alpha: float, atoms: Atoms) -> float:
-        """What P is multiplied by: alpha."""
+        """Return the factor of P: alpha."""
         return float(alpha)
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Penalty(ByName, ABC):
 
 @dataclass(frozen=True, repr=False)
 class Ridge(Penalty):
-    """`alpha ||w||²` over the weights (Hagiwara eq. 3).
+    """`alpha ||w||²` over the coefficients (Hagiwara eq. 3).
 
     Two copies of an atom would halve its penalty, so only the first copy is offered: with that, a row given twice is
     a row of weight two.
@@ -188,7 +188,7 @@ class RKHS(Penalty):
 
 @dataclass(frozen=True, repr=False)
 class Nugget(Penalty):
-    """None, but with `K + alpha I` in place of K (Nair's regularised Gram matrix).
+    """No penalty, but `K + alpha I` in place of K (Nair's regularised Gram matrix).
 
     Examples
     --------
@@ -213,7 +213,7 @@ class Nugget(Penalty):
 
 @dataclass(frozen=True, repr=False)
 class OLS(Penalty):
-    """`alpha ||v||²` over the weights v of the orthogonalised atoms q_t, not of unit length (Hagiwara eq. 15).
+    """`alpha ||v||²` over the coefficients v of the orthogonalised atoms q_t, not of unit length (Hagiwara eq. 15).
 
     It is the penalty of regularised orthogonal least squares. With `D = Q U`, U unit upper triangular, it is
     `L = alpha U'U`, in the order in which atoms are picked.

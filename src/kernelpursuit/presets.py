@@ -46,7 +46,7 @@ FOR_CLASSES: dict[str, Any] = {"loss": "squared", "multi_class": "ovr"}
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Preset:
-    """A system of a paper.
+    """Settings of the estimators that make the system of a paper.
 
     Parameters
     ----------

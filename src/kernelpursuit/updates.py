@@ -32,23 +32,24 @@ SOLVERS = ("newton", "cg")
 
 @dataclass(frozen=True, repr=False)
 class Orthogonal(Update):
-    """Refit all weights after each step (back-fitting), by an orthonormal basis of the picked atoms.
+    """Refit all coefficients after each step (back-fitting), by an orthonormal basis of the picked atoms.
 
-    Under another loss than the squared one, a step refits them to the weighted square that equals the loss around the
-    last full refit.
+    Under another loss than the squared one, a step refits them to the local quadratic (IRLS) approximation of the loss
+    around the last full refit.
 
     Parameters
     ----------
     rcond : float, optional
         End the fit before the first atom k for which the reciprocal condition number of `[Q, k / ||k||]` is below
         this, where Q holds the basis (Nair section 4.2). Without it, an atom that is numerically dependent on the
-        picked ones is left out, and the next best is taken.
+        picked ones is skipped, and the next best is picked.
     refit_every : int or "auto"
-        Under another loss than the squared one, steps between full refits; "auto" refits at every step up to 16
-        atoms, and then for every eighth part that the model has grown by, or where rows, targets and atoms are many
-        (their product above a million), whenever it has doubled. The model that is kept is always refitted.
+        Under another loss than the squared one, steps between full refits. "auto" refits at every step up to 16
+        atoms, and then whenever the model has grown by an eighth. If the product of rows, targets and atoms is above a
+        million, it refits whenever the model has doubled. The model that is kept is always refitted.
     solver : {"newton", "cg"}
-        What minimises that loss: quasi-Newton in coordinates in which its curvature is one, or conjugate gradients.
+        How that loss is minimised: by L-BFGS in coordinates in which its curvature is about one, or by conjugate
+        gradients.
 
     Examples
     --------
@@ -76,17 +77,17 @@ class Orthogonal(Update):
 
 @dataclass(frozen=True, repr=False)
 class Stagewise(Update):
-    """Set the weight of the new atom alone, and add to it where the atom is picked again (Vincent and Bengio fig. 1).
+    """Set only the coefficient of the new atom, or add to it if the atom is picked again (Vincent and Bengio fig. 1).
 
     Parameters
     ----------
     shrinkage : float
         Fraction of the optimal step that is taken, above 0 and up to 1.
     refit_every : int, optional
-        Refit all weights every so many steps, and at the end those of the model that is kept (Vincent and Bengio
-        figure 4); never without it. For another loss than the squared one.
+        Number of steps after which all coefficients are refitted, as are those of the kept model at the end (Vincent
+        and Bengio figure 4). None never refits. For another loss than the squared one.
     solver : {"newton", "cg"}
-        What minimises that loss; see `Orthogonal`.
+        How that loss is minimised; see `Orthogonal`.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class Stagewise(Update):
 
 @dataclass(frozen=True, repr=False)
 class Rescale(Update):
-    """Set the weight of the new atom and one factor for all the others, both optimal (Zhang algorithm 1).
+    """Set the coefficient of the new atom and one factor for all the others, both optimal (Zhang algorithm 1).
 
     Examples
     --------
@@ -134,13 +135,13 @@ class Rescale(Update):
 
 @dataclass(frozen=True, repr=False)
 class MinRes(Update):
-    """Take the best step along the residual restricted to the picked atoms (Nair algorithm 2).
+    """Move all coefficients along the residual at their own rows, by the best step (Nair algorithm 2).
 
     Parameters
     ----------
     refit : bool
-        Whether the weights of the model that is kept are recomputed by least squares at the end, as Nair advises.
-        Other models of the path keep the weights of the iterations.
+        Whether the coefficients of the model that is kept are recomputed by least squares at the end, as Nair advises.
+        Other models of the path keep the coefficients of the iterations.
 
     Examples
     --------

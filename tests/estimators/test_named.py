@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import kernelpursuit
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.saved.container import pack, unpack
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +95,13 @@ def test_columns_of_one_name(frame):
     twice = frame[["a", "b"]].set_axis(["a", "a"], axis=1)
     with pytest.raises(ValueError, match="got: - 'a' 2 times; give each column its own name"):
         KernelPursuitRegressor().fit(twice, frame["y"])
+
+
+def test_a_file_with_other_names_of_columns_than_words_is_damaged(frame, tmp_path):
+    KernelPursuitRegressor(gamma=0.3, max_atoms=3).fit(frame[["a", "b", "y"]], "y").save(tmp_path / "m.kp")
+    text, _, arrays = unpack((tmp_path / "m.kp").read_bytes())
+    for summary in ([], {"named_columns": "y"}, {"named_columns": [1]}):
+        forged = json.dumps({**json.loads(text), "summary": summary})
+        (tmp_path / "forged.kp").write_bytes(pack(forged, arrays))
+        with pytest.raises(ValueError, match="is damaged: its summary is none"):
+            kernelpursuit.load(tmp_path / "forged.kp")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
+from kernelpursuit.estimators import relearning
+from kernelpursuit.exceptions import ConstantModelWarning
 
 
 def table(rng, n_rows, shift=0.0):
@@ -129,6 +132,75 @@ class TestAtoms:
         model = KernelPursuitRegressor(random_state=0, max_atoms=12).fit(X, y)
         model.partial_fit(*table(rng, 1000, shift=6.0))
         assert model.n_atoms_ <= 12
+
+
+class TestLearningAgain:
+    """Scales that the first rows gave no hint of are learned once rows tell of them, and nothing else is forgotten."""
+
+    @staticmethod
+    def rows(rng, n_rows):
+        X = rng.normal(size=(n_rows, 4))
+        return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+
+    @pytest.mark.parametrize("forgetting", [1.0, 0.999])
+    def test_where_the_first_rows_were_noise(self, rng, forgetting):
+        X, f = self.rows(rng, 4500)
+        y = f + 0.1 * rng.normal(size=4500)
+        y[:500] = rng.normal(size=500)
+        weights = rng.uniform(1.0, 3.0, size=4500)
+        model = KernelPursuitRegressor(random_state=0, forgetting=forgetting)
+        with pytest.warns(ConstantModelWarning):
+            model.partial_fit(X[:500], y[:500], weights[:500])
+        first = copy.copy(model)
+        for start in range(500, 4500, 500):
+            block = slice(start, start + 500)
+            model.partial_fit(X[block], y[block], weights[block])
+            first.partial_fit(X[block], y[block], weights[block], new_atoms=False)
+        X, f = self.rows(rng, 1000)
+        assert np.sqrt(np.mean((first.predict(X) - f) ** 2)) > 0.9 * f.std()  # what was learned first is of no use
+        assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.1 * f.std()
+        assert model.feature_scales_[0] > 0
+        assert model.center_indices_.max() < 4500
+        assert len(model.center_indices_) == model.n_atoms_ < 80
+        low, high = model.predict_interval(X)
+        assert 0.75 < np.mean((low <= f + 0.1 * rng.normal(size=1000)) & (f <= high)) <= 1.0
+
+    def test_of_classes(self, rng):
+        X, f = self.rows(rng, 3000)
+        labels = np.array(["low", "middle", "high"])[np.digitize(f, [-0.5, 0.5])]
+        labels[:300] = rng.choice(labels, size=300)
+        model = KernelPursuitClassifier(loss="squared", random_state=0)
+        for start in range(0, 3000, 300):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConstantModelWarning)
+                model.partial_fit(X[start : start + 300], labels[start : start + 300])
+        X, f = self.rows(rng, 1000)
+        assert model.score(X, np.array(["low", "middle", "high"])[np.digitize(f, [-0.5, 0.5])]) > 0.85
+
+    def test_not_where_other_regions_would_be_forgotten(self, rng, monkeypatch):
+        tried = []
+        known = relearning.fit_model
+        monkeypatch.setattr(relearning, "fit_model", lambda *args: tried.append(None) or known(*args))
+
+        def rows(n_rows, is_elsewhere):
+            X = rng.uniform(-1, 1, size=(n_rows, 3))
+            X[:, 2] += 4 * is_elsewhere
+            return X, np.sin(4 * X[:, int(is_elsewhere)]) + 0.1 * rng.normal(size=n_rows)
+
+        model = KernelPursuitRegressor(random_state=0)
+        for is_elsewhere in [False] * 5 + [True] * 3:
+            model.partial_fit(*rows(1000, is_elsewhere))
+        assert tried
+        X, y = rows(500, False)
+        assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.3
+
+    def test_not_where_the_width_is_given_or_no_atoms_are_wanted(self, rng, monkeypatch):
+        monkeypatch.setattr(relearning, "fit_model", None)
+        X, f = self.rows(rng, 1000)
+        for settings, options in (({"gamma": 0.5}, {}), ({}, {"new_atoms": False})):
+            model = KernelPursuitRegressor(random_state=0, max_atoms=20, **settings)
+            for start in range(0, 1000, 250):
+                model.partial_fit(X[start : start + 250], f[start : start + 250], **options)
 
 
 class TestClasses:

@@ -2,8 +2,8 @@
 Active learning by uncertainty
 ==============================
 
-Each measurement is dear. Where should the next one be? Where the model knows least: at the candidate with the largest
-standard deviation. Scales are learned once, at the start; after that a fit takes milliseconds.
+Each measurement is expensive. Where should the next one be? Where the model is least certain: at the candidate with
+the largest standard deviation. ``gamma`` is given here, so nothing is learned and a fit takes milliseconds.
 """
 
 import matplotlib.pyplot as plt
@@ -44,7 +44,7 @@ def learn(by_uncertainty, seed):
 
 
 # %%
-# Four rounds each, of 12 measurements to begin with and 24 more:
+# Both strategies are repeated four times, each with 12 first measurements and 24 more:
 
 rounds = {name: [learn(chosen, seed) for seed in range(4)] for name, chosen in (("uncertain", True), ("random", False))}
 errors = {name: np.mean([one[0] for one in runs], axis=0) for name, runs in rounds.items()}

@@ -2,9 +2,9 @@
 Anomaly scores from leave-one-out errors
 ========================================
 
-Which rows do not fit the others? A model that has seen a row has bent towards it. Its leave-one-out error has not: it
-is the error of a prediction without that row. For least squares it follows from the residual and the *leverage*, so
-no model is fitted again.
+Which rows do not fit the others? A residual understates this, because the fit has adapted to the row. The
+leave-one-out error does not: it is the error of a prediction by the model without that row. For least squares it
+follows from the residual and the *leverage*, so no model is fitted again.
 """
 
 import matplotlib.pyplot as plt
@@ -21,16 +21,16 @@ wrong = generator.choice(np.argsort(X["area"])[-100:], 12, replace=False)
 price[wrong] *= generator.choice([0.75, 1.3], 12)  # typing errors in the prices of twelve large homes
 
 # %%
-# Scales and atoms are learned as always. Prices vary in proportion, so the logarithm is modelled.
+# The fit learns scales and atoms as usual. Prices vary by percentages, so the target is their logarithm.
 
 target = np.log(price)
 model = KernelPursuitRegressor(random_state=0, max_atoms=60).fit(X, target)
 
 # %%
-# The atoms at all rows, a column each, with the intercept in front. With D this matrix and P that of the penalty, the
-# leverages are the diagonal of ``D (D'D + P)⁻¹ D'``, and a leave-one-out error is ``residual / (1 - leverage)``. For
-# few rows, the penalty that is learned is that of a Gaussian process, ``n alpha`` times the kernel between the
-# centres.
+# D holds a column of ones for the intercept, and a column for each atom, with its values at all rows. P is the matrix
+# of the penalty. The leverages are the diagonal of ``D (D'D + P)⁻¹ D'``, and a leave-one-out error is
+# ``residual / (1 - leverage)``. For few rows, the fit learns the penalty of a Gaussian process, ``n alpha`` times the
+# kernel between the centres.
 
 D = np.column_stack([np.ones(len(X)), model.kernel_(X.to_numpy(), model.centers_)])
 P = np.zeros((model.n_atoms_ + 1, model.n_atoms_ + 1))
@@ -40,7 +40,7 @@ residual = target - model.predict(X)
 loo_error = residual / (1 - leverage)
 score = np.abs(loo_error) / (1.483 * np.median(np.abs(loo_error)))  # in robust standard deviations
 
-# The mean of their squares is what the path has for this size.
+# The mean of their squares equals the criterion of the path for this size.
 on_path = model.path_.loo[model.n_atoms_]
 print(f"mean squared leave-one-out error {np.mean(loo_error**2):.5f}, on the path {on_path:.5f}")
 

@@ -2,8 +2,8 @@
 Counts
 ======
 
-How many bicycles pass in an hour: whole numbers, never below zero, noisier where there are more. ``loss="poisson"``
-fits the logarithm of the mean.
+How many bicycles pass in an hour? Counts are whole numbers, never below zero, and their noise grows with the mean.
+``loss="poisson"`` fits the logarithm of the mean.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,8 @@ squared = KernelPursuitRegressor(loss="squared", **settings).fit(X, counts)
 
 
 # %%
-# What a mean is worth for counts is their deviance. The squared error can predict fewer than no bicycles, which has
-# none; such predictions are raised to 0.1 here.
+# The deviance measures how good a predicted mean is for counts. The squared error can predict negative means, whose
+# deviance is not defined, so the comparison raises them to 0.1.
 
 
 def excess_deviance(mean):

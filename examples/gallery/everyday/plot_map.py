@@ -2,8 +2,8 @@
 A map from measurements at some places
 ======================================
 
-Rainfall was measured at 150 stations. The model fills the map between them, and says how far to trust it where there
-are none.
+Rainfall was measured at 150 stations. The model predicts the map between them, and its intervals show how far to
+trust it where there are none.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ model = KernelPursuitRegressor(random_state=0).fit(stations, measured)
 print(model.stop_reason_, model.feature_scales_.round(3))
 
 # %%
-# A Gaussian process would give such maps from all 150 stations. Here some are enough (circles), and the interval is
-# widest in the mountains.
+# A Gaussian process would use all 150 stations. Here some are enough (circles). The interval is widest in the
+# mountains, where there are no stations.
 
 side = np.linspace(0, 100, 90)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)

@@ -2,8 +2,8 @@
 Quantiles
 =========
 
-How long may the journey take, nine times in ten? Delays have a long tail, and more so in the rush hour.
-``Quantile(q=0.9)`` fits that quantile itself; the mean says little about it.
+Which time is enough for nine journeys in ten? Delays have a long tail, longest in the rush hour. ``Quantile(q=0.9)``
+fits this quantile directly; the mean says little about it.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A surrogate of a simulator
 ==========================
 
-A simulation takes minutes, and a question needs a hundred thousand of them. A model of 512 runs answers in its place,
-in microseconds each, and says how far it is off. The simulator here is a pendulum with friction, integrated step by
+A simulation takes minutes, and a sensitivity analysis needs a hundred thousand of them. A model fitted to 512 runs
+takes its place, and predicts in microseconds. The simulator here is a pendulum with friction, integrated step by
 step.
 """
 
@@ -28,7 +28,7 @@ def simulate(X, n_steps=2000, end=4.0):
 
 
 # %%
-# 512 runs, spread evenly over the ranges. There is no noise, so a large model is worth its while.
+# The 512 runs are spread evenly over the ranges. There is no noise, so a large model pays.
 
 X = qmc.scale(qmc.Sobol(4, seed=0).random(512), LOW, HIGH)
 model = KernelPursuitRegressor(random_state=0, max_atoms=300).fit(X, simulate(X))
@@ -39,8 +39,8 @@ explained = 1 - np.var(truth - answer) / np.var(truth)
 print(f"{model.n_atoms_} atoms explain {explained:.2%} of the variance of new runs")
 
 # %%
-# Which inputs matter? The first-order Sobol index is the fraction of the variance that is known once one input is.
-# From the surrogate:
+# Which inputs matter? The first-order Sobol index of an input is the fraction of the variance that this input
+# explains alone. The surrogate estimates it:
 
 
 def first_order(predict, n=4096):

@@ -2,7 +2,8 @@
 A table of homes
 ================
 
-Prices from nine features in their own units, by one call of ``fit``: what matters, how many atoms, and how good.
+One call of ``fit`` predicts prices from nine features in their own units. The pictures show which features matter,
+how many atoms the model needs, and how good it is.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +20,8 @@ score = model.score(X_test, price_test)
 print(f"{model.stop_reason_}; R² {score:.3f} on {len(X_test)} new homes")
 
 # %%
-# The day of the advertisement has nothing to do with the price, and its scale is 0. The error of every size is known
-# from the same fit.
+# The day of the advertisement has no effect on the price, and its scale is 0. The same fit gives the error of every
+# size.
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
 ScalesDisplay.from_estimator(model, ax=axes[0])

@@ -2,8 +2,9 @@
 A time series with a trend
 ==========================
 
-A trend, a season and some events, over ten years. Predictions of a plain fit return to the mean after the last row.
-The trend goes on where the model has ``trend="linear"``, and the season where the kernel is periodic.
+The series has a trend, a season and some events, over ten years. Predictions of a plain fit return to the mean after
+the last row. With ``trend="linear"`` the trend continues, and with features on the circle of the year the season
+does.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +21,8 @@ series = truth + events + 0.15 * generator.standard_normal(144)
 known = year < 10
 
 # %%
-# Two features say what may repeat and what may not: the place on the circle of the year, and the time. Kernels of the
-# circle repeat for ever; the line goes on; kernels of the time hold the events.
+# The first two features are the place on the circle of the year, which repeats every year. The third is the time, for
+# the events and the line, which continues after the last row.
 
 X = np.column_stack([np.cos(2 * np.pi * year), np.sin(2 * np.pi * year), year])
 model = KernelPursuitRegressor(trend="linear", random_state=0).fit(X[known], series[known])
@@ -33,7 +34,7 @@ errors = {
 print({name: round(float(error), 2) for name, error in errors.items()})
 
 # %%
-# Shaded: the two years that no fit has seen.
+# The two shaded years were not in the training rows.
 
 figure, ax = plt.subplots(figsize=(10, 4), layout="constrained")
 ax.axvspan(10, year[-1], color="#7F7F7F", alpha=0.15, lw=0)

@@ -2,9 +2,9 @@
 Counts, quantiles, outliers
 ===========================
 
-Three losses on one feature each. Poisson's loss for counts keeps the mean above zero. With the wide kernel shown it
-is nearer to the truth than the squared error in 20 of 20 other draws; with ``gamma=1``, which suits these peaks, in
-7. Quantiles follow a noise that grows. Huber's loss hardly minds gross errors.
+The pictures show three losses, on one feature each. Poisson's loss for counts keeps the mean above zero. With the
+wide kernel shown, it is nearer to the truth than the squared error in 20 of 20 other draws; with ``gamma=1``, which
+suits these peaks, in 7. Quantiles follow a noise that grows. Gross errors hardly affect the fit under Huber's loss.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 A far cluster and the squared error
 ===================================
 
-Figure 7 of *Kernel matching pursuit*. The rows at the lower right are far on the right side of any good line. The
-squared error takes their large margins for errors and turns the line towards them. ``loss="tanh"`` does not.
+This is figure 7 of *Kernel matching pursuit*. The rows at the lower right are far on the correct side of any good
+line. The squared error penalises their large margins as errors, and turns the line towards them. ``loss="tanh"`` does
+not.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +23,7 @@ far = generator.normal([7.0, -5.0], 0.5, (25, 2))
 X, y = np.vstack([upper, lower, far]), np.repeat([1, -1, -1], [len(upper), len(lower), len(far)])
 
 # %%
-# Two linear atoms and a constant are all the lines there are.
+# Two linear atoms and a constant can represent any line.
 
 linear = {"kernel": "linear", "penalty": None, "max_atoms": 2, "stop": "max"}
 models = {

@@ -2,8 +2,9 @@
 Functions beside kernels
 ========================
 
-Eight guesses at functions, the constant and a Gaussian at every row. Three of the functions are in the target, with a
-bump that only kernels can make. The three are picked first, then kernels for the bump; the other guesses are left.
+The dictionary holds eight guessed functions, the constant and a Gaussian at every row. The target contains three of
+the functions, and a bump that only kernels can fit. The pursuit picks these three first, then kernels for the bump,
+and none of the other guesses.
 """
 
 import matplotlib.pyplot as plt

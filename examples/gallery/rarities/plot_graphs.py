@@ -2,11 +2,11 @@
 Graphs
 ======
 
-Columns of a graph kernel, computed beforehand. To predict, a new graph is compared with those that were picked, and
-not with all 150.
+The dictionary consists of precomputed columns of a graph kernel. To predict, a new graph is compared only with the
+graphs that were picked, not with all 150.
 
-A graph is described by how many of its pairs of nodes are 1, 2, 3, ... steps apart, and two graphs are alike if these
-histograms are (a shortest-path kernel, Borgwardt and Kriegel 2005). Three kinds of graphs are to be told apart.
+The histogram of a graph says how many of its pairs of nodes are 1, 2, 3, ... steps apart. Two graphs are similar if
+their histograms are (a shortest-path kernel, Borgwardt and Kriegel 2005). The classes are three kinds of graphs.
 """
 
 import matplotlib.pyplot as plt
@@ -53,7 +53,7 @@ train, test = train_test_split(np.arange(300), test_size=0.5, stratify=y, random
 histograms = np.array([path_histogram(graph) for graph in graphs])
 
 # %%
-# The width with the least leave-one-out loss is taken. New graphs are compared with the picked ones alone.
+# The script takes the width with the least leave-one-out loss. New graphs are compared only with the picked ones.
 
 
 def fit(kernel):
@@ -67,7 +67,7 @@ accuracy = np.mean(model.predict(kernel(histograms[test], histograms[picked])) =
 print(f"{model.n_atoms_} of {len(train)} columns needed to predict, accuracy on new graphs {accuracy:.3f}")
 
 # %%
-# The first ten that were picked, their nodes laid out so that distances are like shortest paths:
+# These are the first ten picked graphs. The layout of the nodes makes distances similar to shortest paths:
 
 
 def layout(graph):

@@ -2,9 +2,9 @@
 Indefinite and asymmetric kernels
 =================================
 
-The sigmoid kernel has a matrix with negative eigenvalues, which a support vector machine cannot count on. Least
-squares does not care. Nor need a kernel be symmetric: one that is zero before its centre and decays after it finds
-the four times at which a dose was given.
+The matrix of the sigmoid kernel has negative eigenvalues, so the problem of a support vector machine is not convex.
+Least squares does not need positive eigenvalues. Nor need a kernel be symmetric: with one that is zero before its
+centre and decays after it, the fit finds the four times at which a dose was given.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ print(f"least eigenvalue {eigenvalues[0]:.1f}, accuracy {accuracy:.3f}")
 
 
 # %%
-# A kernel is any function of rows and centres. This one answers to what comes before:
+# A kernel is any function of rows and centres. This one responds only after its centre:
 
 
 def decay(X, C):

@@ -2,9 +2,9 @@
 Intervals that follow the noise
 ===============================
 
-The noise grows with x, and no row lies between 4 and 6. Intervals are as wide as the noise, and widen in the hole.
-Rows to the right of 10 are outside the data: predictions go back to the mean of the targets there, and intervals hold
-what the targets may be.
+The noise grows with x, and no row lies between 4 and 6. Intervals widen with the noise, and in the hole. The region
+to the right of 10 is outside the data: predictions return to the mean of the targets, and intervals to the range of
+the targets.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ mean, std, lower, upper = model.predict(grid, return_std=True, interval=0.9)
 half = float(model.path_.half_width(model.n_atoms_, 0.9)[0])
 
 # %%
-# For comparison, on the right: one width for all rows, the quantile of all leave-one-out errors.
+# For comparison, intervals on the right have one width for all rows, from the quantile of all leave-one-out errors.
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained", sharey=True)
 shown = {"predict(X, interval=0.9)": (lower, upper), "one width for all rows": (mean - half, mean + half)}
@@ -50,9 +50,9 @@ for ax, (title, (low, high)) in zip(axes, shown.items()):
     ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Coverage on 20,000 new rows, where the noise is small (x below 2) and where it is large (above 8). Of four draws of
-# the training rows, intervals held 79 to 96 % of the former and 87 to 89 % of the latter, and one width always 100 %
-# and less than 80 %.
+# The script prints the coverage on 20,000 new rows, where the noise is small (x below 2) and where it is large (above
+# 8). In four draws of the training rows, intervals contained 79 to 96 % of the former and 87 to 89 % of the latter.
+# Intervals of one width always contained 100 % and less than 80 %.
 
 X_new, y_new = draw(generator.uniform(0, 10, 20_000))
 low, high = model.predict_interval(X_new)

@@ -2,9 +2,9 @@
 A kernel shape for each class
 =============================
 
-Class 1 lies in flat layers, class 0 in round grains between and inside them. Whoever knows that can say so: flat
-kernels at the rows of class 1, round ones at the rows of class 0, all in one dictionary. With 20 atoms they leave 8 %
-errors on new rows; either shape alone, 14 % or more.
+Class 1 lies in flat layers, class 0 in round grains between and inside them. A dictionary can use that: it holds flat
+kernels at the rows of class 1, and round ones at the rows of class 0. With 20 atoms, the error on new rows is 8 %;
+with either shape alone, it is 14 % or more.
 """
 
 import matplotlib.pyplot as plt

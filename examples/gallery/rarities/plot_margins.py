@@ -2,9 +2,9 @@
 Losses as functions of the margin
 =================================
 
-Figure 5 of *Kernel matching pursuit*. Boosting and support vector machines reward ever larger margins m = y f(x). The
-squared error punishes them. The squared error after tanh does so only a little: an outlier costs little, and weights
-still stay finite.
+This is figure 5 of *Kernel matching pursuit*. The losses of boosting and support vector machines never penalise large
+margins m = y f(x). The squared error does. The squared error after tanh penalises them only a little: an outlier
+costs little, and coefficients still stay finite.
 """
 
 import matplotlib.pyplot as plt
@@ -46,7 +46,7 @@ for ax, (title, family) in zip(axes, families.items()):
     ax.label_outer()
 
 # %%
-# Far on the right side, at a margin of 3:
+# The script prints the losses of a row far on the correct side, at a margin of 3:
 
 losses = {"squared": Squared(), "tanh": SquaredTanh(), "doom2": DoomII(), "logistic": Logistic()}
 at_3 = {name: float(cost(loss, np.array([3.0]))[0]) for name, loss in losses.items()}

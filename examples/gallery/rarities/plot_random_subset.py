@@ -2,9 +2,9 @@
 A random subset of the candidates
 =================================
 
-A step of the pursuit looks at every atom of the dictionary. It may look at fewer: at some that are drawn anew for
-each step (``candidates=59``; the best of 59 is among the best 5 % with a probability of 95 %), or at a list drawn
-once. It is quicker, and each atom is worth a little less.
+By default, a step of the pursuit compares all atoms of the dictionary. It may compare fewer: some that are drawn anew
+for each step (``candidates=59``; the best of 59 is among the best 5 % with a probability of 95 %), or a list drawn
+once. Steps are then faster, and each atom lowers the error a little less.
 """
 
 import time

@@ -2,8 +2,9 @@
 A trend that is always in
 =========================
 
-A trend and a season in ``Always`` are refitted with every atom and never penalised, like an intercept. So their
-weights can be read, and the model goes on where the data end. Kernels alone fall back to a constant there.
+``Always`` holds a trend and a season. They are refitted with every atom and never penalised, like an intercept. So
+their coefficients can be interpreted, and the model continues them after the last row. Kernels alone return to a
+constant there.
 """
 
 import matplotlib.pyplot as plt

@@ -2,11 +2,11 @@
 Several kernels and widths at each centre
 =========================================
 
-A slow wave, a sharp tooth and quick ripples: no one kernel suits all three. Offered four shapes at every row, the
-pursuit picks wide ones for the wave, pointed ones for the tooth, narrow ones for the ripples, and needs less than
-half the atoms.
+The target is a slow wave with a sharp tooth and fast ripples. No single kernel suits all three. The dictionary here
+has four shapes at every row. The pursuit picks wide ones for the wave, pointed ones for the tooth and narrow ones for
+the ripples, and needs less than half the atoms.
 
-A larger dictionary fits noise more easily too. With ``stop="one-se"`` and ``alpha=0.01``, as here, it has the least
+A larger dictionary also fits noise more easily. With ``stop="one-se"`` and ``alpha=0.01``, as here, it has the least
 error in 20 of 20 other draws; with ``stop="loo"`` and ``alpha=0.001``, in 6.
 """
 
@@ -41,7 +41,7 @@ models = {name: KernelPursuitRegressor(kernel=kernel, **settings).fit(X, y) for 
 models["all four"] = KernelPursuitRegressor(kernel=all_four, **settings).fit(X, y)
 
 # %%
-# Left, below the fit: where each atom is, how wide, and of which shape.
+# The left picture also shows, below the fit, where each atom is, how wide, and of which shape.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.2), layout="constrained", width_ratios=[3, 2])
 model = models["all four"]

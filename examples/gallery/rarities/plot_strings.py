@@ -2,9 +2,9 @@
 Strings
 =======
 
-Rows that are not numbers: X holds the number of each string, and the kernel looks the strings up. The p-spectrum
-kernel counts the pieces of p letters that two strings share. The strings that are picked first spell the motif that
-makes the difference.
+Rows need not be numbers. Here X holds the number of each string, and the kernel looks the strings up. The p-spectrum
+kernel counts the substrings of p letters that two strings share. The strings that are picked first contain the motif
+of class 1.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ class Spectrum:
 
 
 # %%
-# Random letters; in class 1 the motif is put in twice, one letter of it often misspelled.
+# The strings are random letters. Those of class 1 contain the motif twice, often with one wrong letter.
 
 generator = np.random.default_rng(0)
 letters, y = generator.choice(list("ACGT"), (600, 50)), np.arange(600) % 2

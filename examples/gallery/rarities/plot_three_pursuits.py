@@ -2,13 +2,13 @@
 Three pursuits and a support vector machine
 ===========================================
 
-Figure 6 of *Kernel matching pursuit*: four classifiers with the same Gaussian kernel. Basic matching pursuit spends
-most of its 100 steps on centres that it already has, and still misclassifies a row. Back-fitting and pre-fitting
-separate the classes with as many centres as the support vector machine. Only the machine takes its centres from along
-the border.
+This is figure 6 of *Kernel matching pursuit*: four classifiers with the same Gaussian kernel. Basic matching pursuit
+spends most of its 100 steps on centres that it already has, and still misclassifies a row. Back-fitting and
+pre-fitting separate the classes with as many centres as the support vector machine has. Only the centres of the
+support vector machine lie along the border.
 
 The draw is chosen to show all of this at once, which 8 of 100 draws do. In all 100, basic pursuit has more centres
-than the machine; in 15 it does not separate the classes; back-fitting and pre-fitting do in 81 and 77.
+than the support vector machine; in 15 it does not separate the classes; back-fitting and pre-fitting do in 81 and 77.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ clear = np.flatnonzero(np.abs(height) > 0.4)[:40]  # rows above and below a wave
 X, y = X[clear], np.where(height[clear] > 0, 1, -1)
 
 # %%
-# Back-fitting and pre-fitting get as many atoms as the machine has support vectors.
+# Back-fitting and pre-fitting get as many atoms as the support vector machine has support vectors.
 
 svm = SVC(C=1e6, gamma=0.3).fit(X, y)
 n_support = len(svm.support_)

@@ -17,7 +17,7 @@ from kernelpursuit.estimators import KernelPursuitRegressor
 
 @dataclass(frozen=True)
 class Certificate:
-    """An upper bound on the gap of one model.
+    """An upper bound on the gap of one model to the exact Gaussian process.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from kernelpursuit.bounds.steps import check_steps, in_shape
 
 
 def natarajan_theorem_1(opt: int, inverse_norm: float, target_norm: float, tolerance: float) -> int:
-    """Bound the number of atoms that order-recursive matching pursuit needs to bring the residual to a tolerance.
+    """Bound the number of atoms that order-recursive matching pursuit needs to reach a given residual.
 
     `ceil(18 Opt(eps/2) ||K^{-1}||² ln(||y|| / eps))` (Natarajan 1995, quoted as Theorem 1 by Nair et al.), for an
     invertible K; order-recursive matching pursuit is `selection="gain"` with `penalty=None`.

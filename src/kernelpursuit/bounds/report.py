@@ -39,7 +39,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class GapReport:
-    """Gaps and bounds of the models with k = 0, 1, ... atoms, all in the units of Zhang's R.
+    """Gaps to the exact Gaussian process and their bounds, for k = 0, 1, ... atoms, in the units of Zhang's R.
 
     Attributes
     ----------

@@ -110,7 +110,7 @@ class OnCluster(BaseKernelPursuit):
 
 
 class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
-    """Sparse kernel regression of rows that lie on the workers of a Dask cluster.
+    """Sparse kernel regression of rows on the workers of a Dask cluster.
 
     The parameters are those of `kernelpursuit.KernelPursuitRegressor`, and so is the result, to 1e-8.
 
@@ -195,15 +195,15 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
         self.client = client
 
     def predict(self, X: Any, return_std: bool = False, interval: float | None = None) -> Values:
-        """Predict targets: a Dask array of a Dask collection, or a tuple of them, as the plain estimator has it."""
+        """Predict targets: for a Dask collection, a Dask array, or a tuple of them."""
         return self._predicted("predict", X, return_std=return_std, interval=interval)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Values, Values]:
-        """Predict intervals that hold a given fraction of new targets: two Dask arrays of a Dask collection."""
+        """Predict intervals that should contain a given fraction of new targets; Dask arrays for Dask collections."""
         return self._predicted("predict_interval", X, coverage=coverage)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions, in one pass over the chunks; of several targets, the mean."""
+        """Return R² of the predictions, in one pass over the chunks; for several targets, the mean."""
         check_is_fitted(self)
         if not is_collection(X):
             return self.to_local().score(X, y, sample_weight)
@@ -212,7 +212,7 @@ class KernelPursuitRegressor(OnCluster, local.KernelPursuitRegressor):
 
 
 class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
-    """Sparse kernel classifier of rows that lie on the workers of a Dask cluster.
+    """Sparse kernel classification of rows on the workers of a Dask cluster.
 
     The parameters are those of `kernelpursuit.KernelPursuitClassifier`, and so is the result, to 1e-8.
 
@@ -299,27 +299,27 @@ class KernelPursuitClassifier(OnCluster, local.KernelPursuitClassifier):
         self.client = client
 
     def predict(self, X: Any) -> Values:
-        """Predict class labels: a Dask array of a Dask collection."""
+        """Predict class labels: for a Dask collection a Dask array."""
         return self._predicted("predict", X)
 
     def decision_function(self, X: Any) -> Values:
-        """Scores of the classes: a Dask array of a Dask collection."""
+        """Return the scores of the classes: for a Dask collection a Dask array."""
         return self._predicted("decision_function", X)
 
     def predict_proba(self, X: Any) -> Values:
-        """Probabilities of the classes: a Dask array of a Dask collection."""
+        """Predict the probabilities of the classes: for a Dask collection a Dask array."""
         return self._predicted("predict_proba", X)
 
     def predict_log_proba(self, X: Any) -> Values:
-        """Logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`."""
         return self._predicted("predict_log_proba", X)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> Values:
-        """Predict sets of classes that hold the true one for a given fraction of new rows."""
+        """Predict sets of classes that should contain the true class for a given fraction of new rows."""
         return self._predicted("predict_set", X, coverage=coverage)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The fraction of rows whose label is predicted, in one pass over the chunks."""
+        """Return the accuracy, in one pass over the chunks."""
         check_is_fitted(self)
         if not is_collection(X):
             return self.to_local().score(X, y, sample_weight)

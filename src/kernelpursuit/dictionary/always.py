@@ -14,7 +14,7 @@ from kernelpursuit.kernels import Kernel
 
 
 class Always(Dictionary):
-    """A part of a dictionary whose atoms are in the model from the start, unpenalised: a semi-parametric model.
+    """Functions that are in every model, unpenalised: a semi-parametric model.
 
     They are refitted with the picked atoms at every step, like an intercept, and count as no atom of the model.
 

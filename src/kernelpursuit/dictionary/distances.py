@@ -111,7 +111,7 @@ class DistanceTable:
 
 
 class DistanceAtoms(KernelAtoms):
-    """Kernels at centres whose values on training rows, or some of them, come from a table.
+    """Kernel atoms whose distances to training rows are read from a table.
 
     It differs from the `KernelAtoms` that it stands for in time and in the last bits of values that are asked for in
     bulk, by which atoms are scored. `free` leads back to the other.
@@ -242,7 +242,7 @@ class KnownRows(EmbeddedRows):
 
 
 def share_distances(dictionary: Dictionary, X: Matrix, gamma: float, dtype: DTypeLike = np.float64) -> Dictionary:
-    """Return a dictionary of the same atoms whose distances to the rows of `X` are computed once for all gammas.
+    """Return the same atoms, with distances to the rows of `X` that are computed once for all gammas.
 
     Parameters
     ----------

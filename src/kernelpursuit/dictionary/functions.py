@@ -90,7 +90,7 @@ def _one(X: Matrix) -> np.ndarray:
 
 
 class Constant(Functions):
-    """The function that is 1 everywhere, as an atom to be picked (an intercept is `fit_intercept`).
+    """The function 1 as an atom that may be picked (`fit_intercept` fits an intercept that is always in).
 
     Examples
     --------

@@ -84,7 +84,7 @@ class KernelAtoms(Dictionary):
 
     @property
     def factors(self) -> np.ndarray | None:
-        """What multiplies gamma, one number an atom, or None for ones."""
+        """Width factors, which multiply gamma, one an atom; None for ones."""
         return self._factors
 
     def count(self, X: Matrix) -> int:

@@ -19,7 +19,7 @@ LEAST_INDEPENDENT = 1e-3
 
 
 class LinearTrend(Dictionary):
-    """One atom for every feature that varies: its value, less its mean, over its standard deviation.
+    """A straight line: one atom for every feature that varies, its standardised value.
 
     `Always(LinearTrend())` puts a linear model, unpenalised, beside the atoms that are picked; `trend="linear"` of the
     estimators is that.

@@ -18,7 +18,7 @@ from kernelpursuit.rows import dense
 
 
 class Union(Dictionary):
-    """The atoms of every part, one part after the other.
+    """The atoms of several dictionaries, one dictionary after the other.
 
     `take` may ask for them in another order. The atoms of one part are kept together all the same, so that a model
     of k atoms is evaluated by as many products as it has kernels; `order` says where atom number j stands.

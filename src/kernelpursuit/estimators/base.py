@@ -214,7 +214,7 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
 
     @property
     def path_(self) -> Any:
-        """What happened, step by step; a list with one path for each class where each has its own."""
+        """Models and criteria of every size; with `multi_class="ovr"`, a list with one path for each class."""
         return self._fitted_model.path
 
     @property
@@ -229,7 +229,7 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
 
     @property
     def center_indices_(self) -> np.ndarray:
-        """Number of each kept atom in the dictionary."""
+        """Number of each kept atom in the dictionary (of one kernel: its training row)."""
         return self._fitted_model.center_indices
 
     @property
@@ -239,7 +239,7 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the kept atoms."""
+        """Coefficients of the kept atoms."""
         return self._fitted_model.coef
 
     @property
@@ -249,7 +249,7 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
 
     @property
     def fixed_coef_(self) -> np.ndarray:
-        """Weights of the functions that are always in."""
+        """Coefficients of the functions that are always in."""
         return self._fitted_model.fixed_coef
 
     @property
@@ -264,12 +264,12 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
 
     @property
     def alpha_(self) -> float:
-        """Its strength."""
+        """The strength of the penalty."""
         return self._fitted_model.origin.alpha
 
     @property
     def feature_scales_(self) -> np.ndarray | None:
-        """How fast the model varies with each feature, where that was learned."""
+        """How fast the model varies with each feature, if scales were learned."""
         return self._fitted_model.origin.scales
 
     def __sklearn_is_fitted__(self) -> bool:

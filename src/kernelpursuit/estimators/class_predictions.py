@@ -24,7 +24,7 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
 
     @takes_sources
     def decision_function(self, X: Matrix) -> np.ndarray:
-        """Scores of the classes: the largest names the predicted one.
+        """Return the scores of the classes; the class with the largest is predicted.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
 
     @takes_sources
     def predict_proba(self, X: Matrix) -> np.ndarray:
-        """Predict the probability of every class; see the notes of the class for where they come from.
+        """Predict the probability of every class; the notes of the class say how.
 
         Parameters
         ----------
@@ -96,21 +96,22 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
 
     @takes_sources
     def predict_set(self, X: Matrix, coverage: float = 0.9) -> np.ndarray:
-        """Predict sets of classes that hold the true one for a given fraction of new rows.
+        """Predict sets of classes that should contain the true class for a given fraction of new rows.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
         coverage : float, default=0.9
-            The fraction of rows whose class the sets should hold, between 0 and 1.
+            The fraction of rows whose class the sets should contain, between 0 and 1.
 
         Returns
         -------
         sets : bool array of shape (n_samples, n_classes)
-            Whether each of `classes_` is in the set: those whose score is below the largest by no more than a quantile
-            of what the true class of a row, left out or for validation, is below it, as in conformal prediction. The
-            coverage is approximate, and of few rows too low above n / (n + 1). The predicted class is always in, so
-            that sets hold more than asked for where that is right more often.
+            Whether each of `classes_` is in the set. The gap of a class is the difference between the largest score and
+            its own. A class is in the set if its gap is at most a quantile of the gaps of the true classes of rows that
+            are left out or held out, as in conformal prediction. Coverage is approximate, and n rows support none above
+            n / (n + 1). The predicted class is always in the set, so coverage is higher than asked for if the predicted
+            class is correct more often.
         """
         check_is_fitted(self)
         fraction = check_coverage("coverage", coverage)
@@ -120,7 +121,7 @@ class ClassPredictions(ClassifierMixin, BaseKernelPursuit):
         return self.model_.class_sets(self.model_.scores(X, self._n_threads), fraction)
 
     def predict_log_proba(self, X: Matrix) -> np.ndarray:
-        """Logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 

@@ -214,17 +214,17 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), frame, path, or other source of rows
             Training rows; with `kernel="precomputed"`, values of every atom, one column each. What
-            `kernelpursuit.rows.open_rows` takes is read a block at a time.
+            `kernelpursuit.rows.open_rows` accepts is read a block at a time.
         y : array of shape (n_samples,), or the name of a column of X
             Class labels: numbers or strings.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows, one of weight 0 as none. Where something is learned, only the ratios
-            of weights count.
+            A row of weight 2 counts as two rows, one of weight 0 as none. In a learned fit, only the ratios of weights
+            count.
         callback : callable, Callback or list of these, optional
-            Called with the path after every step of the loop over all rows; a true answer ends the fit there. With
-            `loss="auto"` that is the loop of the squared loss, and then that of the log loss, where there is one.
-            Objects of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit
-            after about ten seconds. What is cut short before the final loss keeps the squared one.
+            Called with the path after every step of the loop over all rows; a true result ends the fit there. With
+            `loss="auto"` this is the loop of the squared loss, and then that of the log loss, if there is one.
+            Objects of `kernelpursuit.callbacks` are also called in every earlier stage: `TimeLimit(10)` ends a fit
+            after about ten seconds. A fit that ends before the stage of the final loss keeps the squared one.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
             self._fit(data, callback)
 
     def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
-        """The fraction of labels that are predicted; `y` and `sample_weight` may name columns of X, as in `fit`."""
+        """Return the accuracy; `y` and `sample_weight` may name columns of X, as in `fit`."""
         return float(super().score(*to_score(X, y, sample_weight)))
 
     @property
@@ -299,7 +299,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
 
     @property
     def loss_(self) -> str:
-        """The loss that coefficients were found under."""
+        """The loss under which coefficients were fitted."""
         measure = self._fitted_model.models[0].measure
         return "squared" if measure.loss is None else measure.loss.name
 
@@ -318,7 +318,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
 
     @property
     def estimators_(self) -> list[KernelPursuitClassifier]:
-        """One classifier for each class, of whether a row is in it; with `multi_class="ovr"`."""
+        """One classifier for each class against the rest, with `multi_class="ovr"`."""
         if not isinstance(self._fitted_model, OneVsRestModel):
             raise AttributeError("estimators_ is for multi_class='ovr' with more than two classes.")
         return [self._of_class(one) for one in self._fitted_model.models]

@@ -27,12 +27,12 @@ class Portable:
         Parameters
         ----------
         path : str or path
-            The file, such as "model.kp". It is written as a whole or not at all.
+            The file, such as "model.kp". It is written completely or not at all.
 
         Notes
         -----
         The file is in the safetensors format and holds numbers and text, no code (docs/saved-models.md). Functions and
-        classes of your own are not in it; a warning says under which names `load` wants them.
+        classes of your own are not in it; a warning says under which names to give them to `load`.
         """
         from kernelpursuit.saved import save
 
@@ -51,29 +51,28 @@ class Portable:
         key: str | None = None,
         dialect: str = "duckdb",
     ) -> Exported:
-        """Write the fitted model in another language; its path stays behind.
+        """Write `predict` of the fitted model as a program in another language, without the path.
 
         Parameters
         ----------
         path : str or path
-            The file; its ending says what it is in: .onnx, .h (C99), .mjs or .js (JavaScript), .py (Python with NumPy
-            alone) or .sql. It is written as a whole or not at all.
+            The file. Its ending chooses the language: .onnx, .h (C99), .mjs or .js (JavaScript), .py (Python with only
+            NumPy) or .sql. It is written completely or not at all.
         to : {"onnx", "c", "javascript", "python", "sql"}, optional
-            What it is in, for other endings.
+            The language, for other endings.
         dtype : {"float64", "float32"}, default="float64"
-            Of ONNX, the type of rows and predictions; of C, that of all arithmetic.
+            For ONNX, the type of rows and predictions; for C, the type of all arithmetic.
         interval : float, optional
-            The fraction of targets that intervals should hold, to have the intervals of `predict_interval` as well.
+            The fraction of targets that intervals should contain, to export `predict_interval` as well.
         quantise : bool, default=False
-            Of C: centres as 16-bit integers. What that costs is said of the file.
+            For C: whether to store centres as 16-bit integers. The result states the error.
         table, key, dialect : str
-            Of SQL: the table that the rows are in, a column that goes along with the predictions, and "duckdb" or
-            "sqlite".
+            For SQL: the table of the rows, a column to include in the result, and "duckdb" or "sqlite".
 
         Returns
         -------
         Exported
-            What was written: bytes, multiply-adds, and about the time of a prediction.
+            Facts about the file: bytes, multiply-adds, and about the time of a prediction.
         """
         from kernelpursuit.export import export
 
@@ -91,21 +90,22 @@ class Portable:
         features: bool = True,
         n_orders: int = 64,
     ) -> Explanation:
-        """Say what predictions are made of: contributions of atoms, of training rows and of features.
+        """Split predictions into contributions of features, of training rows and of atoms.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n_samples, n_features)
             Rows to explain.
         target : optional
-            The place of one of several targets, by default the first; of a classifier, the class whose score is
-            explained, by default the last. Of two classes, the first has the score of the second with the other sign.
+            The index of one of several targets, by default the first; for a classifier, the class whose score is
+            explained, by default the last. With two classes, the score of the first is minus that of the second.
         background : array, CSR matrix or frame of shape (n_background, n_features), optional
-            Rows that features are compared with; by default the centres, at most 100 of them.
+            Rows from which features that are not yet known take their values; by default the centres, at most 100.
         features : bool, default=True
-            Whether to compute Shapley values of the features. Atoms and centres alone cost no more than a prediction.
+            Whether to compute Shapley values of the features. Contributions of atoms and centres cost no more than a
+            prediction and the shares.
         n_orders : int, default=64
-            Orders of features that are sampled where Shapley values are not exact.
+            Number of orders of features that are sampled if Shapley values are not exact.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class Portable:
 
         Notes
         -----
-        Shapley values are interventional: a feature that is absent has its value in a background row. They are exact
+        Shapley values are interventional: an absent feature takes its value from a background row. They are exact
         for kernels that are products over features (Gaussian, Laplacian, periodic, and sums and products of these) and
         for linear ones, at a cost of O(n_atoms * n_background * d²) a row; for others up to 12 features, at
         O(n_atoms * n_background * 2^d). For more features they are estimated, with `standard_error` (docs/explain.md).
@@ -127,29 +127,29 @@ class Portable:
         return explain(model, X, target=target, background=background, features=features, n_orders=n_orders)
 
     def report(self, path: PathLike, X: Matrix = None, y: Any = None, *, title: str | None = None) -> None:
-        """Write a page about the fitted model: one HTML file, which loads nothing from anywhere.
+        """Write a page about the fitted model: one HTML file, which loads nothing from a network.
 
-        A slider goes through the sizes of the path, and buttons to those that stopping rules keep; errors and plots
-        follow, and equal those of `at(k)` and `select(rule)`.
+        A slider sets the number of atoms, and buttons set those that stopping rules keep. Errors and plots change with
+        it, and equal those of `at(k)` and `select(rule)`.
 
         Parameters
         ----------
         path : str or path
-            The file, such as "report.html". It is written as a whole or not at all.
+            The file, such as "report.html". It is written completely or not at all.
         X : array, CSR matrix or frame of shape (n_samples, n_features), optional
-            Rows on which errors, residuals, calibration and intervals are shown: of up to 20,000 of them, drawn at
-            random. Without rows the page has what the model alone knows: criteria of the path, centres, scales, and
+            Rows for errors, residuals, calibration and intervals; up to 20,000 of them, drawn at random. Without rows,
+            the page shows what can be computed from the model alone: criteria of the path, centres, scales, and
             partial dependence over its centres.
         y : array of shape (n_samples,) or (n_samples, n_targets), optional
-            Their targets, or labels.
+            Targets or labels of these rows.
         title : str, optional
-            What the page is called.
+            The title of the page.
 
         Notes
         -----
-        Plots show some of the rows, and long paths and many targets are thinned out; the page says so where it does. It
-        needs jinja2, `pip install 'kernelpursuit[report]'`. It is about one estimator, not about a pipeline: of
-        that, call it on the last step, with rows as that step sees them.
+        The page leaves out some rows, sizes and targets, and says where. It needs jinja2,
+        `pip install 'kernelpursuit[report]'`. It describes one estimator, not a pipeline. For a pipeline, call `report`
+        on the last step, with rows that the earlier steps have transformed.
         """
         from kernelpursuit.report import write_report
 

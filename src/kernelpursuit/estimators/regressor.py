@@ -120,8 +120,8 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
     sample_rows : int, "auto" or None, default="auto"
         Number of random rows from which scales are learned and atoms picked. Coefficients, leave-one-out errors and the
         stopping rule use all rows, in passes over blocks. "auto" is up to 200,000 rows if scales are learned, and with
-        a given width 10,000 of more than 50,000. None picks atoms on all rows, as do losses and loops that need all of
-        them in memory.
+        a given width 10,000 of more than 50,000. None picks atoms on all rows. Loops that need all of them at every
+        step raise an error for a number.
     memory_budget : int, optional
         Bytes for stored dictionary values; a quarter of free memory by default. It changes the time of a fit, not its
         result, except that a fit of a source of rows uses an eighth of it for the sample.
@@ -225,16 +225,16 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), frame, path, or other source of rows
             Training rows; with `kernel="precomputed"`, values of every atom, one column each. What
-            `kernelpursuit.rows.open_rows` takes is read a block at a time.
+            `kernelpursuit.rows.open_rows` accepts is read a block at a time.
         y : array of shape (n_samples,) or (n_samples, n_targets), or names of columns of X
             Targets; several of them share their atoms.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows (but for `penalty="nugget"`, where each has a nugget of its own), one
-            of weight 0 as none. Where something is learned, only the ratios of weights count.
+            A row of weight 2 counts as two rows (except with `penalty="nugget"`, where each has its own nugget), one of
+            weight 0 as none. In a learned fit, only the ratios of weights count.
         callback : callable, Callback or list of these, optional
-            Called with the path after every step of the loop over all rows; a true answer ends the fit there. Objects
-            of `kernelpursuit.callbacks` are asked in every stage before as well: `TimeLimit(10)` ends a fit after
-            about ten seconds.
+            Called with the path after every step of the loop over all rows; a true result ends the fit there. Objects
+            of `kernelpursuit.callbacks` are also called in every earlier stage: `TimeLimit(10)` ends a fit after about
+            ten seconds.
 
         Returns
         -------
@@ -272,7 +272,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         self._fit(data, callback)
 
     def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions, the mean over targets; `y` and `sample_weight` may name columns of X, as in `fit`."""
+        """Return the mean R² over targets; `y` and `sample_weight` may name columns of X, as in `fit`."""
         return float(super().score(*to_score(X, y, sample_weight, several=True)))
 
     @takes_sources
@@ -365,7 +365,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the kept atoms; one dimension for one target."""
+        """Coefficients of the kept atoms; one dimension for one target."""
         return self._of_targets(super().coef_)
 
     @property
@@ -376,7 +376,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
 
     @property
     def fixed_coef_(self) -> np.ndarray:
-        """Weights of the functions that are always in; one dimension for one target."""
+        """Coefficients of the functions that are always in; one dimension for one target."""
         return self._of_targets(super().fixed_coef_)
 
     def _of_targets(self, weights: np.ndarray) -> np.ndarray:

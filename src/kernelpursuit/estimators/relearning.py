@@ -1,4 +1,4 @@
-"""Learning again from the latest rows of a stream, where the first ones told too little of what was to come."""
+"""Learning again in the midst of a stream, where its first rows told too little of what was to come."""
 
 from __future__ import annotations
 
@@ -14,46 +14,56 @@ from kernelpursuit.estimators.spec import is_word, learnable_kernels, other_syst
 from kernelpursuit.estimators.verdict import is_nearly_constant
 from kernelpursuit.exceptions import ConstantModelWarning
 from kernelpursuit.losses import Squared
-from kernelpursuit.model.constants import ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS
+from kernelpursuit.model.constants import ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS, BUFFER_ROWS
 from kernelpursuit.model.latest import taken
 from kernelpursuit.model.live import LiveModel
 from kernelpursuit.pursuit import Watch
+from kernelpursuit.rows import RowBlock
 
-# Fewer rows than this are not learned from again, and so many parts of the latest rows judge what was learned.
+# Fewer rows than this are not learned from again. One part in so many of the latest rows is for the comparison.
 LEAST_ROWS, PARTS = 40, 4
+# More atoms than this, and than half as many as were learned, say that scales do not suit what they are for.
+MANY_ATOMS, MANY_BESIDE = 10, 0.5
 
 
 def learned_again(estimator: BaseKernelPursuit, live: LiveModel) -> LiveModel:
     """The live model with kernel, scales and atoms of the latest rows, where these predict clearly better.
 
-    That is tried whenever the rows have doubled, where there is nothing to forget: as long as the latest rows are all
-    rows so far, or the model is nearly a constant. The newest quarter of the latest rows is for the comparison: the
-    errors of what was learned from the other three have to be lower by `ADMISSION_GAIN` and by two standard errors.
+    That is tried whenever the rows have doubled, if something asks for it (`_asks_for_it`). The newest quarter of the
+    latest rows is for the comparison with what is learned from the others: errors have to be lower there by
+    `ADMISSION_GAIN` and by two standard errors. And nothing is to be forgotten: of the rows that stand for those before
+    the latest, at least half have to be predicted better as well.
     """
-    rows = live.latest
-    forgets_nothing = live.has_all_rows or is_nearly_constant(live.model.path, live.model.path.n_steps)
-    is_due = live.n_seen >= 2 * live.learned_at and forgets_nothing and _learns(estimator)
-    if rows is None or len(rows) < LEAST_ROWS or not is_due:
+    rows, earlier = live.latest, live.earlier
+    is_due = live.n_seen >= 2 * live.tried_at and rows is not None and len(rows) >= LEAST_ROWS
+    if not (is_due and _learns(estimator) and _asks_for_it(live)):
         return live
-    live = replace(live, learned_at=live.n_seen)
-    model, n_older = live.model, len(rows) - len(rows) // PARTS
+    assert rows is not None
+    live = replace(live, tried_at=live.n_seen)
+    model, n_known = live.model, len(rows) - len(rows) // PARTS
     places, weights = np.arange(len(rows)), rows.sample_weights
-    older, newest = (taken(rows, some, weights[some]) for some in (places[:n_older], places[n_older:]))
+    known, newest = (taken(rows, some, weights[some]) for some in (places[:n_known], places[n_known:]))
     settings = clone(estimator).set_params(checkpoint=None, warm_start=False, sample_rows="auto")
-    data = TrainingData(older.X, older.y, older.weights, Squared(), classes=model.classes, names=model.feature_names)
+    data = TrainingData(known.X, known.y, known.weights, Squared(), classes=model.classes, names=model.feature_names)
     with warnings.catch_warnings():
         # Nothing is taken over from a model that is nearly a constant.
         warnings.simplefilter("ignore", ConstantModelWarning)
         found, _ = fit_model(settings, data, Watch(), None)
     n_threads = estimator._n_threads
-    before = live.squared_errors(newest, n_threads)
-    unit = 1.0 if model.units is None else model.units
-    after = np.square((newest.y - found.scores(newest.X, n_threads)) / unit).mean(axis=1)
-    if not _is_clear(before, after, newest.sample_weights):
+
+    def errors_of(others: RowBlock) -> tuple[np.ndarray, np.ndarray]:
+        """Squared errors of rows before and after, in the units that the path has."""
+        unit = 1.0 if model.units is None else model.units
+        after = np.square((others.y - found.scores(others.X, n_threads)) / unit).mean(axis=1)
+        return live.squared_errors(others, n_threads), after
+
+    before, after = errors_of(earlier)
+    forgets = len(earlier) and np.mean(after <= before) < 0.5
+    if forgets or not _is_clear(*errors_of(newest), newest.sample_weights):
         return live
     # Where anything is learned, weights are in the unit of their mean.
-    alpha = found.origin.alpha * float(older.sample_weights.mean())
-    return live.begun_anew(found, alpha)
+    alpha = found.origin.alpha * float(known.sample_weights.mean())
+    return live.begun_anew(replace(found, numbers=known.numbers[found.numbers]), alpha, len(known))
 
 
 def _learns(estimator: BaseKernelPursuit) -> bool:
@@ -65,8 +75,25 @@ def _learns(estimator: BaseKernelPursuit) -> bool:
     )
 
 
+def _asks_for_it(live: LiveModel) -> bool:
+    """Whether what was learned may not be what rows ask for by now.
+
+    It was learned from fewer rows than are kept, the model is nearly a constant, errors have grown, or many atoms had
+    to be added.
+    """
+    model, learning = live.model, live.learning
+    loo = model.path.loo
+    n_added = model.n_steps - learning.n_atoms
+    return (
+        learning.n_rows < BUFFER_ROWS // PARTS * (PARTS - 1)
+        or is_nearly_constant(model.path, model.n_steps)
+        or (loo is not None and bool(loo[-1] > (1 + ADMISSION_GAIN) * learning.loo))
+        or n_added > max(MANY_ATOMS, MANY_BESIDE * learning.n_atoms)
+    )
+
+
 def _is_clear(before: np.ndarray, after: np.ndarray, weights: np.ndarray) -> bool:
-    """Whether errors are lower after than before, by more than chance and too little to be worth it."""
+    """Whether errors are lower after than before by so much that it is worth it, and no chance."""
     share = weights / weights.sum()
     gain = float(share @ (before - after))
     error = float(np.sqrt(np.square(share) @ np.square(before - after - gain)))

@@ -24,12 +24,12 @@ VIEWS = ("features", "centers", "atoms")
 
 @dataclass(frozen=True)
 class Mix:
-    """Scores as a mix of the scores of the centres: `shares @ scores`, and what that leaves for the base.
+    """Scores as weighted sums of the scores at the centres, `shares @ scores`.
 
-    numbers  of the distinct centres in the dictionary, as in `center_indices_`: training rows, where it has one kernel
+    numbers  of the distinct centres in the dictionary, as in `center_indices_`: training rows, if it has one kernel
     rows     the centres
-    scores   what the model makes of each, shape (n_centers,), before anything is faded or clipped
-    shares   how much of that each row has, shape (n_rows, n_centers); they add up to about 1
+    scores   of the centres, shape (n_centers,), before the rule for rows outside the data and clipping
+    shares   weights of these scores for each explained row, shape (n_rows, n_centers); they add up to about 1
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Contributions to the scores of rows; of a regressor, scores are predictions but for losses with another mean.
+    """Contributions that add up to the score of each row: a prediction, or a value of `decision_function`.
 
         score = base + sum of `atoms` + outside
         score = expected + sum of `features` + outside
@@ -59,29 +59,29 @@ class Explanation:
     Attributes
     ----------
     scores : array of shape (n_rows,)
-        What is explained.
+        The scores that are explained.
     base : array of shape (n_rows,)
         The intercept, and functions that are always in the model.
     atoms : array of shape (n_rows, n_atoms)
-        Weight times value of each kept atom.
+        Coefficient times value of each kept atom.
     outside : array of shape (n_rows,)
-        What fading outside the data, clipping and `truncate` have changed; 0 where they have not.
+        The effect of the rule for rows outside the data, of clipping and of `truncate`; 0 if there is none.
     atom_numbers : array of shape (n_atoms,)
         The numbers of the atoms, as in `center_indices_`.
     names : list of str
         Names of the features.
     output : str
-        What the scores are.
+        Name of the score.
     mix : Mix or None
-        The scores as a mix of those of the centres; None where atoms have no centres.
+        The scores as weighted sums of those of the centres; None if atoms have no centres.
     X : array of shape (n_rows, n_features) or None
-        The rows, where features were asked for.
+        The rows, if contributions of features were computed.
     features : array of shape (n_rows, n_features) or None
         Shapley values of the features.
     expected : float or None
         The mean score, before `outside`, of the background rows.
     standard_error : array of shape (n_rows, n_features) or None
-        Of `features` where orders were sampled; None where they are exact.
+        Of `features` if orders were sampled; None if they are exact.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Explanation:
     standard_error: np.ndarray | None = None
 
     def entries(self, by: str = "features") -> tuple[list[str], np.ndarray]:
-        """Names of all contributions and their values, shape (n_rows, n_entries), that add up to the scores.
+        """Return names and values of all contributions, shape (n_rows, n_entries); they add up to the scores.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Explanation:
         return [first, *names, "outside the data"], np.column_stack([what, values, self.outside])
 
     def frame(self, by: str = "features") -> pd.DataFrame:
-        """Return all contributions to all rows, one column for each entry, and the scores.
+        """Return a frame of all contributions, one column for each entry, and the scores.
 
         Parameters
         ----------

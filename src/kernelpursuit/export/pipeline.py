@@ -14,7 +14,7 @@ from kernelpursuit.export.writing import names_of
 
 
 def register_skl2onnx() -> None:
-    """Tell skl2onnx how to convert our estimators; once in a process is enough.
+    """Register the converters of our estimators with skl2onnx; once in a process is enough.
 
     After it, `skl2onnx.to_onnx(pipeline, X)` and `convert_sklearn` take pipelines that end in one of them.
 

@@ -56,14 +56,14 @@ COSTS = {
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """Facts about a file that `export` has written.
 
     path           of the file
-    target         what it is in
-    n_bytes        its size
-    multiply_adds  of one prediction, and `exponentials` beside them
-    microseconds   that one prediction takes about, called with one row
-    note           what else is to be said, such as what quantisation costs
+    target         language and type, such as "C99 in double"
+    n_bytes        size of the file
+    multiply_adds  of one prediction, in addition to `exponentials`
+    microseconds   estimated time of one prediction, called with one row
+    note           any further remark, such as the error of quantisation
 
     Examples
     --------

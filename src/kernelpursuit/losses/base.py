@@ -18,7 +18,7 @@ ROUNDING = 1e-10
 
 @dataclass(frozen=True, repr=False)
 class Loss(ByName):
-    """Base of all losses; a subclass needs `value`, `gradient` and `curvature`, and has the rest from here.
+    """Base of all losses; a subclass defines `value`, `gradient` and `curvature`, and inherits the rest.
 
     Targets `y` and scores `f` have the shape (n_outputs, n_rows). The caller multiplies with the weights of rows,
     except in `resolve` and `start`. No method changes its arguments. Each costs O(n_outputs n_rows).
@@ -64,7 +64,7 @@ class Loss(ByName):
         """Refuse targets for which the loss is not defined."""
 
     def resolve(self, y: np.ndarray, weights: np.ndarray) -> Loss:
-        """Return the loss with all settings as numbers, those that were left to the targets too."""
+        """Return the loss with all settings as numbers; "auto" is set from the targets."""
         return self
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:

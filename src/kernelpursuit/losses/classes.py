@@ -36,7 +36,7 @@ class Softmax(Loss):
     only_differences = True
 
     def check_targets(self, y: np.ndarray) -> None:
-        """Refuse all but one 1 and otherwise 0 in every row."""
+        """Refuse targets that are not 1 in one output and 0 in the others, in every row."""
         if len(y) < 2:
             raise ValueError("loss='softmax' needs one output for each class; give y at least two outputs.")
         if not (np.isin(y, (0, 1)).all() and (y.sum(axis=0) == 1).all()):
@@ -48,7 +48,7 @@ class Softmax(Loss):
         return np.log(np.exp(f - top).sum(axis=0)) + (top - (y * f).sum(axis=0))
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Probabilities without the targets."""
+        """Probabilities minus the targets."""
         return self.probabilities(f) - y
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ class Squared(Loss):
 
 @dataclass(frozen=True, repr=False)
 class Huber(Loss):
-    """Squared error that goes on as a line: `r²` up to `|r| = delta`, `2 delta |r| - delta²` beyond (Huber 1964).
+    """Squared error with linear tails: `r²` up to `|r| = delta`, `2 delta |r| - delta²` beyond (Huber 1964).
 
     The curvature is `min(2, 2 delta / |r|)`, with which a parabola lies above the loss everywhere.
 
@@ -237,7 +237,7 @@ class Poisson(Loss):
         return np.maximum(long_exp(f, LARGEST_SCORE)[0] - y * f + xlogy(y, y) - y, 0).sum(axis=0)
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Mean without the count."""
+        """Mean minus the count."""
         return self.mean(f) - y
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ VERSION = 1
 
 
 def to_arrays(model: FittedModel | OneVsRestModel) -> dict[str, Any]:
-    """Write a model down.
+    """Return a model as named arrays and a description.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def to_arrays(model: FittedModel | OneVsRestModel) -> dict[str, Any]:
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> FittedModel | OneVsRestModel:
-    """Return the model that `to_arrays` wrote down.
+    """Return the model that `to_arrays` has described.
 
     Raises
     ------

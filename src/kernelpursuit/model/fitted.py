@@ -49,7 +49,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A weighted sum of atoms, for every size of a path, and the size that is kept.
+    """A fitted model: a weighted sum of atoms for every size of a path, and the size that is kept.
 
     path         criteria and weights of every size
     n_steps      steps after which the model is kept

@@ -31,12 +31,12 @@ def aged(latest: RowBlock | None, earlier: RowBlock, block: RowBlock, forgetting
     few = taken(block, left, weights[left] * (weights[:n_left].sum() / max(weights[left].sum(), np.finfo(float).tiny)))
     new = taken(block, np.arange(n_left, len(block)), weights[n_left:])
     before = [] if latest is None else [replace(latest, weights=latest.sample_weights * faded)]
-    whole = _together([*before, new])
+    whole = together([*before, new])
     n_out = max(0, len(whole) - BUFFER_ROWS)
     out = taken(whole, np.arange(n_out), whole.sample_weights[:n_out])
     whole = taken(whole, np.arange(n_out, len(whole)), whole.sample_weights[n_out:])
     earlier = replace(earlier, weights=earlier.sample_weights * faded)
-    return whole, _thinned(_together([one for one in (earlier, out, few) if len(one)] or [earlier]))
+    return whole, _thinned(together([one for one in (earlier, out, few) if len(one)] or [earlier]))
 
 
 def taken(block: RowBlock, which: np.ndarray, weights: np.ndarray) -> RowBlock:
@@ -44,7 +44,8 @@ def taken(block: RowBlock, which: np.ndarray, weights: np.ndarray) -> RowBlock:
     return RowBlock(0, dense(block.X[which]), block.y[which], weights=weights, kept=block.numbers[which])
 
 
-def _together(blocks: list[RowBlock]) -> RowBlock:
+def together(blocks: list[RowBlock]) -> RowBlock:
+    """The rows of all blocks, in this order."""
     if len(blocks) == 1:
         return blocks[0]
     arrays = ((one.X, one.y, one.sample_weights, one.numbers) for one in blocks)

@@ -10,7 +10,7 @@ from kernelpursuit._native.threads import one_blas_thread
 from kernelpursuit.dictionary import Dictionary, KernelAtoms, Precomputed
 from kernelpursuit.model.constants import ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS, BUFFER_CANDIDATES
 from kernelpursuit.model.fitted import FittedModel
-from kernelpursuit.model.latest import aged, begun, none_of
+from kernelpursuit.model.latest import aged, none_of, together
 from kernelpursuit.model.outside import Outside, widened_range
 from kernelpursuit.penalties import Atoms, as_penalty
 from kernelpursuit.pursuit import LoopSpec, PursuitPath, TrainingRows, run_pursuit
@@ -23,6 +23,27 @@ from kernelpursuit.updates import Orthogonal
 
 
 @dataclass(frozen=True)
+class Learning:
+    """What was known when kernel, scales and penalty were learned.
+
+    n_seen   number of rows so far
+    n_rows   number of rows that they were learned from
+    n_atoms  number of atoms of the model
+    loo      its leave-one-out error
+    """
+
+    n_seen: int
+    n_rows: int
+    n_atoms: int
+    loo: float
+
+    @classmethod
+    def of(cls, model: FittedModel, n_seen: int, n_rows: int) -> Learning:
+        """What a model says that was learned from so many rows."""
+        return cls(n_seen, n_rows, n_atoms=model.n_steps, loo=_last(model.path.loo))
+
+
+@dataclass(frozen=True)
 class LiveModel:
     """A model, the moments that it goes on from, and the latest rows.
 
@@ -32,8 +53,8 @@ class LiveModel:
     earlier     up to `EARLIER_ROWS` rows that stand for those before, with their weight; of rows that are gone, centres
     n_seen      number of rows so far
     looked_at   number of rows when new atoms were looked for
-    learned_at  number of rows when scales were learned, or learning them again was tried
-    first_row   number of the first row that counts: those before were forgotten when scales were learned again
+    tried_at    number of rows when scales were learned, or when that was tried again
+    learning    what was known when they were learned
     inflation   how many times the leave-one-out error of the first fit was the error by generalised cross-validation
     """
 
@@ -43,9 +64,9 @@ class LiveModel:
     earlier: RowBlock
     n_seen: int
     looked_at: int
-    learned_at: int
+    tried_at: int
+    learning: Learning
     inflation: float
-    first_row: int = 0
 
     @classmethod
     def of(cls, model: FittedModel, n_rows: int, seen: tuple[RowBlock, RowBlock] | None = None) -> LiveModel:
@@ -64,39 +85,42 @@ class LiveModel:
         expected, loo = float(_gcv(solution, path.total_weight, _unit(model))[-1]), _last(path.loo)
         inflation = loo / expected if np.isfinite(loo) and expected > 0 else 1.0
         latest, earlier = (None, _at_centers(model)) if seen is None else seen
-        told = {"n_seen": n_rows, "looked_at": n_rows, "learned_at": n_rows}
-        return cls(model, fit, latest, earlier, inflation=max(inflation, 1.0), **told)
-
-    @property
-    def has_all_rows(self) -> bool:
-        """Whether the latest rows are all that count."""
-        return self.latest is not None and not len(self.earlier)
-
-    def begun_anew(self, model: FittedModel, alpha: float) -> LiveModel:
-        """What goes on from a model that was learned from the latest rows: its weights are those of all of these.
-
-        `model` knows its atoms by their places among these rows, and `alpha` is in the unit of their weights. Rows
-        before them are forgotten.
-        """
-        rows = self.latest
-        assert rows is not None
-        of_model = LiveModel.of(model, len(rows), begun(rows))
-        model = of_model.model
-        origin = replace(model.origin, alpha=alpha)
-        model = replace(model, origin=origin, numbers=rows.numbers[model.numbers])
-        columns, k, n_targets = of_model.fit.columns, len(of_model.fit.R), rows.y.shape[1]
-        nothing = Moments(np.zeros((k, k)), np.zeros((k, n_targets)), np.zeros(n_targets), total_weight=0.0, n_rows=0)
-        fit = replace(of_model.fit, columns=columns, moments=nothing, alpha=alpha).added(rows)
-        live = replace(
-            of_model,
-            model=model,
-            fit=fit,
-            n_seen=self.n_seen,
-            looked_at=self.n_seen,
-            learned_at=self.n_seen,
-            first_row=int(rows.numbers[0]),
+        return cls(
+            model,
+            fit,
+            latest,
+            earlier,
+            n_seen=n_rows,
+            looked_at=n_rows,
+            tried_at=n_rows,
+            learning=Learning.of(model, n_rows, n_rows),
+            inflation=max(inflation, 1.0),
         )
-        return live._solved(rows)
+
+    def begun_anew(self, model: FittedModel, alpha: float, n_rows: int) -> LiveModel:
+        """What goes on from a model that was learned from so many of the latest rows.
+
+        Its weights are those of all of these, and of the rows that stand for others, each of which counts once at most:
+        with the weight of all that it stands for, so few would decide. `alpha` is in the unit of these weights.
+        """
+        assert self.latest is not None
+        n_seen, earlier = self.n_seen, self.earlier
+        earlier = replace(earlier, weights=np.minimum(earlier.sample_weights, 1.0))
+        rows = together([earlier, self.latest]) if len(earlier) else self.latest
+        live, k, n_targets = LiveModel.of(model, n_rows), model.n_steps + model.path.n_fixed, rows.y.shape[1]
+        nothing = Moments(np.zeros((k, k)), np.zeros((k, n_targets)), np.zeros(n_targets), total_weight=0.0, n_rows=0)
+        origin = replace(model.origin, alpha=alpha)
+        live = replace(
+            live,
+            model=replace(live.model, origin=origin),
+            fit=replace(live.fit, moments=nothing, alpha=alpha).added(rows),
+            latest=self.latest,
+            earlier=earlier,
+            n_seen=n_seen,
+            looked_at=n_seen,
+            tried_at=n_seen,
+        )._solved(rows)
+        return replace(live, learning=Learning.of(live.model, n_seen, n_rows))
 
     def squared_errors(self, rows: RowBlock, n_threads: int | None) -> np.ndarray:
         """Of rows that were fitted, errors as large as those of other rows, in the units that the path has."""
@@ -133,8 +157,6 @@ class LiveModel:
         path = replace(path, largest_target=largest, n_units=float(moments.total_weight))
         size = count_atoms(path.n_steps)
         reason = f"{size}: {self.n_seen} rows so far, the latest by partial_fit"
-        if self.first_row:
-            reason += f"; learned again without the first {self.first_row}"
         if solution.ridge:
             reason += (
                 f"; a ridge of {solution.ridge:g} of the mean square stands for what the rows that count do not tell"

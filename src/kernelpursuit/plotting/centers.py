@@ -38,7 +38,7 @@ AREAS = (12.0, 220.0)
 
 @dataclass
 class CentersDisplay:
-    """Centres in the plane of the first two principal components of the rows, as large as their weights.
+    """Centres in the plane of the first two principal components of the rows, sized by their coefficients.
 
     Features are standardised. A model of two features is drawn in their own plane; with one feature, weights are the
     height. Of several targets, sizes are roots of sums of squared weights. Positive weights are blue circles, negative
@@ -156,7 +156,7 @@ class CentersDisplay:
         return self
 
     def frame(self) -> pd.DataFrame:
-        """Return where the centres are drawn, and their weights."""
+        """Return the positions of the centres in the plot, and their coefficients."""
         first, second = self.names if self.names[1] != "weight" else [self.names[0], "height"]
         return as_frame([(first, self.points[:, 0]), (second, self.points[:, 1]), ("weight", self.weights)])
 

@@ -35,7 +35,7 @@ N_GROUPS = 5
 
 @dataclass
 class CoverageDisplay:
-    """How many targets the intervals of a regressor hold, in fifths of the rows.
+    """Coverage of the intervals of a regressor, in fifths of the rows.
 
     Rows are sorted by the width of their interval or by their prediction: intervals that are right on the whole may
     still be too narrow where errors are large. Lines up and down hold 90 % of what chance would do to a true coverage

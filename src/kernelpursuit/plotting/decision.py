@@ -42,7 +42,7 @@ RESPONSES = {"score": "decision_function", "probability": "predict_proba"}
 
 @dataclass
 class DecisionDisplay:
-    """A fitted classifier of two features: what it decides where, the rows by class, and its centres in circles.
+    """A fitted classifier of two features: predicted classes, rows by class, and centres in circles.
 
     The plane is shaded by the score or the probability of a class, and a black line is drawn where the decision turns.
     Two classes are marked by x (the first) and + (the second), as in Vincent and Bengio (2002).
@@ -175,7 +175,7 @@ class DecisionDisplay:
         return self
 
     def frame(self) -> pd.DataFrame:
-        """Return the points of the grid and what the classifier says there: of two classes, of the second."""
+        """Return the points of the grid and the scores or probabilities there; for two classes, those of the second."""
         points = np.stack(np.meshgrid(*self.axes), axis=-1).reshape(-1, 2)
         values = self.values.reshape(len(points), -1)
         labels = self.classes[1:] if values.shape[1] == 1 else self.classes

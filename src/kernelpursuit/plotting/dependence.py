@@ -44,7 +44,7 @@ MOST_ROWS, DRAWN_ROWS = 200, 30
 
 @dataclass
 class DependenceDisplay:
-    """The average prediction where one feature is given values, with intervals and single rows (Friedman 2001).
+    """Partial dependence: the average prediction against one feature, with intervals and single rows (Friedman 2001).
 
     Values that go with no row of the data, since features hang together, count like all others.
 

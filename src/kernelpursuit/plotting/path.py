@@ -114,7 +114,7 @@ class PathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
-        """Draw the path of a fitted estimator and mark what it kept.
+        """Draw the path of a fitted estimator and mark the size that it keeps.
 
         Parameters
         ----------

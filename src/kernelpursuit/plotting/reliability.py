@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ReliabilityDisplay:
-    """How often a class is the true one where a classifier gives it a probability.
+    """Frequencies of a class against its predicted probabilities.
 
     Of two classes, it is the second; of more, the predicted class and its probability, or a class that is named. Grey
     bars are the fractions of rows in each bin. The expected calibration error is the mean distance between probability
@@ -80,7 +80,7 @@ class ReliabilityDisplay:
         n_bins: int = 10,
         ax: Axes | None = None,
     ) -> Self:
-        """Predict probabilities and count how often they come true.
+        """Predict probabilities and compare them with frequencies.
 
         Parameters
         ----------

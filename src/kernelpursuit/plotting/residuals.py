@@ -69,7 +69,7 @@ class ResidualsDisplay:
         target: int = 0,
         ax: Axes | None = None,
     ) -> Self:
-        """Predict rows and draw how far predictions are off.
+        """Predict rows and draw the residuals.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ class SearchDisplay:
         return self
 
     def frame(self) -> pd.DataFrame:
-        """Return the results of the search, and which of them is the best."""
+        """Return the results of the search, with the best marked."""
         results = {"gamma": self.gamma, "alpha": self.alpha, "score": self.score}
         is_best = np.arange(len(self.score)) == self.best
         return as_frame({**results, "standard_error": self.standard_error, "is_best": is_best})

@@ -219,31 +219,31 @@ class PursuitPath:
         return int(k)
 
     def members(self, k: int) -> np.ndarray:
-        """Atoms of the model after k steps, by their place in `used`."""
+        """Return the atoms of the model after k steps, by their place in `used`."""
         return self.models.members(self.check_size(k))
 
     def atoms(self, k: int) -> np.ndarray:
-        """Atoms of the model after k steps, each once."""
+        """Return the atoms of the model after k steps, each once."""
         return self.used[self.members(k)]
 
     def weights(self, k: int) -> np.ndarray:
-        """Weights of the fixed columns and of `atoms(k)`, shape (n_fixed + size[k], n_targets)."""
+        """Return the coefficients of the fixed columns and of `atoms(k)`, shape (n_fixed + size[k], n_targets)."""
         return self.models.weights(self.check_size(k))
 
     def coef(self, k: int) -> np.ndarray:
-        """Weights of `atoms(k)`, shape (size[k], n_targets)."""
+        """Return the coefficients of `atoms(k)`, shape (size[k], n_targets)."""
         return self.weights(k)[self.n_fixed :]
 
     def intercept(self, k: int) -> np.ndarray:
-        """Intercept of the model after k steps, shape (n_targets,); zero without one."""
+        """Return the intercept of the model after k steps, shape (n_targets,); zero without one."""
         return self.weights(k)[0] if self.intercept_is_fitted else np.zeros(self.n_targets)
 
     def fixed_coef(self, k: int) -> np.ndarray:
-        """Weights of the functions that are always in, shape (n_functions, n_targets)."""
+        """Return the coefficients of the functions that are always in, shape (n_functions, n_targets)."""
         return self.weights(k)[int(self.intercept_is_fitted) : self.n_fixed]
 
     def factor(self, k: int) -> Factor:
-        """The triangular factor R of the model after k steps, `R'R = D'D + L`."""
+        """Return the triangular factor R of the model after k steps, `R'R = D'D + L`."""
         factor = self.models.factor(self.check_size(k))
         if factor is None and self.loss != "squared":
             raise ValueError("Standard deviations need the squared loss; fit with loss='squared'.")
@@ -252,7 +252,7 @@ class PursuitPath:
         return factor
 
     def noise_variance(self, k: int) -> np.ndarray:
-        """`RSS / (n - dof)` for every target; NaN where the model has as many degrees of freedom as rows.
+        """Return `RSS / (n - dof)` for every target; NaN if the model has as many degrees of freedom as rows.
 
         Where weights are below one, n is the number of rows and RSS is scaled to it.
         """
@@ -263,7 +263,7 @@ class PursuitPath:
         return refit.get("target_residual", self.target_residual[k]) * (self.n_units / self.total_weight) / free
 
     def half_width(self, k: int, coverage: float) -> np.ndarray:
-        """Half the width of intervals, all of one width, that hold this fraction of new targets, after k steps.
+        """Return half the constant width of intervals for a fraction of new targets, after k steps.
 
         The quantile of the absolute leave-one-out errors, shape (n_targets,); linear between the levels that are kept.
         """
@@ -272,7 +272,7 @@ class PursuitPath:
         return np.array([np.interp(coverage, LEVELS, column) for column in self.loo_quantiles[self.check_size(k)].T])
 
     def score_gap(self, k: int, coverage: float) -> float:
-        """How far the true class's score is below the largest, at most, for this fraction of rows that are left out."""
+        """Return the quantile of how far the true class's leave-one-out score is below the largest, after k steps."""
         if self.loo_quantiles is None:
             raise ValueError("Sets of classes need leave-one-out scores; fit with update='orthogonal'.")
         return float(np.interp(coverage, LEVELS, self.loo_quantiles[self.check_size(k), :, 0]))
@@ -319,7 +319,7 @@ class PursuitPath:
         )
 
     def first(self, k: int) -> PursuitPath:
-        """Return the path of the first k steps alone; its arrays are views of those of this one."""
+        """Return the path of only the first k steps; its arrays are views of those of this one."""
         k = self.check_size(k)
         cut: dict[str, Any] = {
             name: values[: k + 1] for name in EVERY_SIZE if (values := getattr(self, name)) is not None
@@ -336,7 +336,7 @@ class PursuitPath:
         )
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The path as named columns of equal length; the atom of k = 0 is -1."""
+        """Return the path as named columns of equal length; the atom of k = 0 is -1."""
         table = {
             "k": np.arange(self.n_steps + 1),
             "atom": np.concatenate([[-1], self.atom]),

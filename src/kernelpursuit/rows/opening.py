@@ -55,7 +55,7 @@ def open_rows(
     *,
     features: Sequence[str] | None = None,
 ) -> RowSource:
-    """A source of rows from files, tables, arrays or a function; nothing but names, types and counts is read.
+    """Return a source of rows from files, tables, arrays or a function; reads only names, types and counts.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ Sum = TypeVar("Sum", bound=Added)
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some rows that follow each other.
+    """A block of consecutive rows.
 
     start    number of the first of them
     X        their features, of shape (n_rows, n_features), dense or CSR
@@ -72,7 +72,7 @@ class RowBlock:
 
     @property
     def sample_weights(self) -> np.ndarray:
-        """The weights, ones where there are none."""
+        """The sample weights; ones if there are none."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
     @property
@@ -82,7 +82,7 @@ class RowBlock:
 
 
 class RowSource(ABC):
-    """Rows that can be passed over more than once, always in the same order.
+    """Base of sources of rows, which can be read more than once, always in the same order.
 
     A source holds no state of a pass, so that several may go on at once, and can be pickled.
 
@@ -125,7 +125,7 @@ class RowSource(ABC):
         told: Callable[[int, Sum], object] | None = None,
         before: tuple[int, Sum] | None = None,
     ) -> Sum:
-        """The sum over blocks of what `work` makes of each, added up in their order.
+        """Return the sum over blocks of what `work` returns for each, added in their order.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class RowSource(ABC):
         return f"row {number:,}"
 
     def map(self, change: Callable[[RowBlock], RowBlock]) -> RowSource:
-        """The same rows with something changed in every block, when it is looked at."""
+        """Return the same rows with a change to every block, made when it is read."""
         return MappedSource(self, change)
 
 

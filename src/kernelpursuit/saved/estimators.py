@@ -49,7 +49,7 @@ def save(estimator: BaseKernelPursuit, path: PathLike) -> None:
 
 
 def load(path: PathLike, *, objects: Mapping[str, Any] | None = None) -> Any:
-    """Read an estimator that `save` has written; nothing in the file is executed, whoever wrote it.
+    """Load an estimator that `save` has written; executes nothing from the file.
 
     Parameters
     ----------
@@ -178,7 +178,9 @@ def from_tree(tree: Mapping[str, Tree], arrays: Mapping[str, np.ndarray], object
         check_model(one, fitted["n_features_in_"], is_whole=is_whole)
     if "_class_weights" in fitted:
         fitted["_class_weights"] = ClassWeights(None, None, fitted["_class_weights"])
-    return known._already_fitted(parameters, **fitted, model_=model, _state=None)
+    return known._already_fitted(
+        parameters, **fitted, model_=model, _state=None, _named_columns=_named_columns(tree["summary"])
+    )
 
 
 def _tree(text: str) -> dict[str, Tree]:
@@ -210,8 +212,6 @@ def _fitted(estimator: BaseKernelPursuit) -> dict[str, Any]:
     kept = ["n_features_in_", "feature_names_in_", "_y_ndim", "classes_"]
     kept += ["_class_params"] if isinstance(estimator.model_, OneVsRestModel) else []
     found = {name: getattr(estimator, name) for name in kept if hasattr(estimator, name)}
-    if estimator._named_columns:
-        found["_named_columns"] = estimator._named_columns
     if isinstance(estimator, KernelPursuitClassifier):
         found["_class_weights"] = estimator._class_weights.by_label
     return found
@@ -223,12 +223,10 @@ def _check(known: type[BaseKernelPursuit], model: FittedModel | OneVsRestModel, 
     is_ovr = isinstance(model, OneVsRestModel)
     names = {"n_features_in_", *(("classes_", "_class_weights") if is_classifier else ("_y_ndim",))}
     names |= {"_class_params"} if is_ovr else set()
-    if not isinstance(fitted, dict) or fitted.keys() - {"feature_names_in_", "_named_columns"} != names:
+    if not isinstance(fitted, dict) or fitted.keys() - {"feature_names_in_"} != names:
         raise ValueError("is damaged: what a fit has set is not all there")
     n_features, labels = fitted["n_features_in_"], fitted.get("feature_names_in_")
     right = type(n_features) is int and (labels is None or np.shape(labels) == (n_features,))
-    beside = fitted.get("_named_columns", ())
-    right &= isinstance(beside, tuple) and all(isinstance(one, str) for one in beside)
     if is_classifier:
         right &= isinstance(fitted["_class_weights"], (dict, type(None)))
         right &= isinstance(fitted["classes_"], np.ndarray) and fitted["classes_"].ndim == 1
@@ -244,7 +242,11 @@ def _check(known: type[BaseKernelPursuit], model: FittedModel | OneVsRestModel, 
 
 
 def _summary(estimator: BaseKernelPursuit) -> dict[str, Any]:
-    """What a reader of the file may want to know; `load` does not look at it."""
+    """What a reader of the file may want to know.
+
+    `load` takes nothing of it but the names of columns that were targets or weights, which earlier versions, that do
+    not know of them, pass over here and nowhere else.
+    """
     model = estimator.model_
     first = model.models[0]
     names, classes = getattr(estimator, "feature_names_in_", None), getattr(estimator, "classes_", None)
@@ -258,8 +260,17 @@ def _summary(estimator: BaseKernelPursuit) -> dict[str, Any]:
         "n_targets": len(model.models) if isinstance(model, OneVsRestModel) else first.path.n_targets,
         "n_atoms": int(model.n_atoms),
         "path_lengths": [len(one.path) for one in model.models],
+        "named_columns": list(estimator._named_columns),
         "reason": model.reason,
     }
+
+
+def _named_columns(summary: Tree) -> tuple[str, ...]:
+    """Columns that were targets or weights; a file of an earlier version names none."""
+    found = summary.get("named_columns", []) if isinstance(summary, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise ValueError("is damaged: its summary is none")
+    return tuple(found)
 
 
 def _link(model: FittedModel) -> str:

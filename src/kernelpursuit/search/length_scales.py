@@ -51,7 +51,7 @@ def _best_has(name: str) -> Callable[[LengthScaleSearch], bool]:
 
 
 class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
-    """Fit an estimator with every `gamma` and `alpha` of a grid, and keep the best by a criterion of the fit itself.
+    """Fit an estimator with every `gamma` and `alpha` of a grid, and keep the best by a criterion of each path.
 
     scikit-learn's `GridSearchCV` fits every combination on every fold. This search fits each combination once, and
     compares the criteria of these fits, such as the leave-one-out error along the path. Where that saves time, it
@@ -327,7 +327,7 @@ class LengthScaleSearch(ByName, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_best_has("predict_log_proba"))
     def predict_log_proba(self, X: Matrix) -> np.ndarray:
-        """Logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`."""
         check_is_fitted(self)
         return self.best_estimator_.predict_log_proba(X)
 

@@ -13,7 +13,7 @@ from kernelpursuit.stopping.thresholds import TR2, TR3, TR4, Max, Tol
 
 
 class Either(StoppingRule):
-    """Two or more rules joined: ends when any fires, keeps the smallest choice.
+    """Two or more rules joined: ends the loop when any fires, and keeps the smallest choice.
 
     Examples
     --------

@@ -67,7 +67,7 @@ class Loo(_LooRule):
         check_number("within", self.within, low=0)
 
     def choose(self, path: Path) -> int:
-        """The least of the curve, or the first that is close to it."""
+        """Return the minimum of the curve, or the first size that is close to it."""
         least = self.least(path)
         if not self.within or not np.isfinite(path.loo[least]):
             return least
@@ -83,7 +83,7 @@ class Loo(_LooRule):
 
 @dataclass(repr=False)
 class LooError(LeastRule):
-    """Keep the fewest atoms with which the fewest rows, each left out in turn, are put in a wrong class.
+    """Keep the fewest atoms with the fewest leave-one-out classification errors.
 
     For classifiers. The scores without a row are exact for the squared loss and the picked atoms held fixed, and one
     Newton step away for the others.
@@ -206,7 +206,7 @@ class TCR(_LooRule):
         return int(np.flatnonzero(above[: self.least(path)]).max(initial=-1)) + 1
 
     def explain(self, path: Path) -> str:
-        """Say what noise was reckoned with, and where the least error was."""
+        """Say which noise level was used, and where the least error was."""
         kept, sigma = tell_size(path, self.choose(path)), noise_level(path, self.sigma)
         source = "estimated" if self.sigma is None else "given"
         return (
