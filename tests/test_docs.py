@@ -27,7 +27,7 @@ BLOCK = re.compile(
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d*)?(?:e[+-]?\d+)?")
 # How far a printed number may be from that of the page: machines and versions differ in digits and in a few atoms.
 # What is below the least of these is rounding error, which differs from machine to machine.
-RELATIVE, LEAST = 0.1, 1e-6
+RELATIVE, LEAST = 0.05, 1e-6
 
 
 @pytest.fixture(autouse=True)
