@@ -112,7 +112,7 @@ Runtime Library Exception, which leaves programs that use it free); the wheels h
 | kernelpursuit | BSD-3-Clause | `LICENSE` |
 | nanobind, by which Python calls the core, compiled into it | BSD-3-Clause | `licenses/nanobind.txt` |
 | robin-map, of nanobind | MIT | `licenses/robin-map.txt` |
-| the OpenMP runtime of GCC (libgomp), in wheels for Linux | GPL-3.0 with the GCC Runtime Library Exception | |
+| libgomp, GCC's OpenMP runtime, in Linux wheels | GPL-3.0-or-later WITH GCC-exception-3.1 | `licenses/libgomp.txt` |
 
 Exported models (`model.export`) and reports hold numbers of yours and lines of ours; do with them what you like.
 """

@@ -121,7 +121,7 @@ def print_notes(runs: list[dict[str, Any]]) -> None:
         model = r["model"]
         idle = int((model.feature_scales_ == 0).sum())
         words = f"{r['data']}: {model.stop_reason_}; penalty {model.alpha_:.2g}"
-        words += f"; {idle} of {len(model.feature_scales_)} features have no say" if idle else ""
+        words += f"; {idle} of {len(model.feature_scales_)} features are irrelevant" if idle else ""
         print(wrapped(f"{words}."))
         print(wrapped(f"{r['inside']:.0%} of test targets are in intervals for 90 %.", indent=4))
     print("\nWhat the grid chose for SVR:")

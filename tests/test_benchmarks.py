@@ -288,9 +288,11 @@ def test_history_measures_and_draws(monkeypatch, tmp_path):
     history = importlib.import_module("history")
     small = {name: partial(history.MEASURES[name], 1500) for name in ("prediction", "moments")}
     monkeypatch.setattr(history, "MEASURES", {**small, "fit": lambda: history.no_such_thing})
-    found = history.measure(rounds=1, names=("prediction", "moments", "fit"))
+    found = history.measure(rounds=1, names=("prediction", "moments", "fit"), is_older=True)
     assert found.keys() == small.keys()
     assert all(float(ratio) > 0 for ratio in found.values())
+    with pytest.raises(AttributeError):
+        history.measure(rounds=1, names=("fit",))
 
     stored, picture = tmp_path / "history.csv", tmp_path / "history.png"
     for commit, date in (("b", "2026-02-02"), ("a", "2026-01-01")):
@@ -299,6 +301,24 @@ def test_history_measures_and_draws(monkeypatch, tmp_path):
     assert [one["commit"] for one in lines] == ["a", "b"]
     history.draw(lines, picture)
     assert picture.stat().st_size > 0
+
+
+def test_history_is_of_one_thread(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    history = importlib.import_module("history")
+    monkeypatch.setattr(history, "measure", lambda is_older: {"fit": "1", "older": is_older})
+    for name in history.ONE_THREAD:
+        monkeypatch.delenv(name, raising=False)
+    for settings in ({}, {"OMP_NUM_THREADS": "2"}, {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "2"}):
+        with monkeypatch.context() as context:
+            for name, value in settings.items():
+                context.setenv(name, value)
+            with pytest.raises(SystemExit):
+                history.main(["--print"])
+        assert "ratios are of one thread; set O" in capsys.readouterr().err
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert history.main(["--print", "--older"]) == 0
+    assert '"older": true' in capsys.readouterr().out
 
 
 @pytest.fixture

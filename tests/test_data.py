@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,12 @@ def test_homes_are_a_table_whose_noise_grows_with_the_price():
     assert (clean > 0).all()
     assert np.std(noisy / clean) == pytest.approx(0.1, rel=0.05)
     assert not make_homes(4000, seed=1)[1].equals(noisy)
+
+
+def test_homes_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"^make_homes\(\) needs pandas: pip install 'kernelpursuit\[io\]'\.$"):
+        make_homes(10)
 
 
 def test_of_two_homes_that_differ_in_one_thing_the_better_costs_more():

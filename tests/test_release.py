@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from release import contents, versions
+from release import contents, verdict, versions
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -20,14 +20,43 @@ def test_one_version():
 
 
 def test_versions_that_differ_are_named(tmp_path, monkeypatch):
-    for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md", "conda/recipe.yaml"):
+    for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md", "conda/recipe.yaml", "docs/cite.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "7.8.9"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## Unreleased\n")
     monkeypatch.setattr(versions, "ROOT", tmp_path)
-    assert [one.split()[0] for one in versions.disagreements()] == ["CITATION.cff", "conda/recipe.yaml", "CHANGELOG.md"]
+    named = ["CITATION.cff", "conda/recipe.yaml", "docs/cite.md", "CHANGELOG.md"]
+    assert [one.split()[0] for one in versions.disagreements()] == named
     assert any("begins with 'Unreleased'" in one for one in versions.disagreements(released=True))
+
+
+def test_a_tag_is_that_of_the_version():
+    version = versions.declared()
+    assert versions.disagreements(tag=f"v{version}") == versions.disagreements()
+    for tag in (version, "v0.0.0"):
+        assert f"the tag is {tag}, but" in versions.disagreements(tag=tag)[0]
+
+
+def test_what_was_not_checked_is_no_release(monkeypatch):
+    monkeypatch.setattr(verdict, "disagreements", lambda released: [])
+    assert verdict.verdict([]) == f"ready to be tagged v{versions.declared()}"
+    assert verdict.verdict(["tests"]).endswith("not ready to be tagged\n  not checked: tests")
+    monkeypatch.setattr(verdict, "disagreements", lambda released: ["CHANGELOG.md begins with 'Unreleased'"])
+    assert verdict.verdict([]).endswith("not ready to be tagged\n  not done: CHANGELOG.md begins with 'Unreleased'")
+
+
+def test_oldest_versions_are_of_all_that_users_install():
+    import floor_versions
+
+    assert set(floor_versions.GROUPS) == PROJECT["optional-dependencies"].keys() - {"docs", "bench", "dev", "all"}
+
+
+def test_what_workflows_use_is_named_by_version():
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for action in re.findall(r"uses: (\S+)", path.read_text()):
+            assert re.fullmatch(r"[\w/-]+@v\d+\.\d+\.\d+", action), f"{path.name} uses {action}"
+    assert re.search(r"cibuildwheel==\d", (ROOT / ".github" / "workflows" / "wheels.yml").read_text())
 
 
 def test_recipe_asks_for_the_same_dependencies():
@@ -69,6 +98,7 @@ def wheel(tmp_path):
     def make(*more, without=()):
         path = tmp_path / "kernelpursuit-1.0-cp311-cp311-linux_x86_64.whl"
         names = contents.of_package(".py", *contents.WANTED) | {"kernelpursuit/_native/_core.so", *more}
+        names |= {f"kernelpursuit-1.0.dist-info/licenses/licenses/{path.name}" for path in ROOT.glob("licenses/*.txt")}
         with zipfile.ZipFile(path, "w") as archive:
             for name in [*names, "kernelpursuit-1.0.dist-info/licenses/LICENSE"]:
                 if name not in without:
@@ -82,6 +112,8 @@ def test_contents_of_a_wheel(wheel):
     assert contents.faults(wheel()) == []
     missing = ("kernelpursuit/py.typed", "kernelpursuit/_native/_core.so")
     assert contents.faults(wheel(without=missing)) == ["it lacks kernelpursuit/py.typed", "it lacks the native core"]
+    licence = "kernelpursuit-1.0.dist-info/licenses/licenses/libgomp.txt"
+    assert contents.faults(wheel(without=(licence,))) == ["it lacks licenses/libgomp.txt"]
     assert contents.faults(wheel("tests/test_x.py")) == ["it has tests/test_x.py"]
     assert contents.faults(wheel("kernelpursuit/_native/core.cpp")) == ["it has kernelpursuit/_native/core.cpp"]
 

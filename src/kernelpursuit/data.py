@@ -179,8 +179,10 @@ def make_homes(n_samples: int = 1000, *, noise: float = 0.07, seed: int = 0) -> 
     >>> X.shape, price.name
     ((100, 9), 'price')
     """
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("make_homes() needs pandas: pip install 'kernelpursuit[io]'.") from None
     generator = np.random.default_rng(seed)
     area = generator.lognormal(np.log(85.0), 0.4, n_samples).clip(25, 260).round()
     distance = generator.gamma(2.0, 3.0, n_samples).clip(0.2, 30).round(1)

@@ -1,6 +1,7 @@
 """Every target predicts what the model predicts, in the language itself; what cannot be exported is refused."""
 
 import sqlite3
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -266,6 +267,15 @@ def test_what_is_said_of_a_file(tmp_path):
     assert "ONNX opset 18, float64" in repr(said)
     assert "42 multiply-adds and 7 exponentials, about" in repr(said)
     assert model.export(tmp_path / "m.txt", to="sql").target == "SQL for duckdb"
+    for value, word in ((0.0123, "0.012"), (3.46, "3.5"), (34.6, "35"), (8123.0, "8,100")):
+        assert f"about {word} µs a prediction" in repr(replace(said, microseconds=value))
+
+
+def test_labels_that_are_scalars_of_numpy(tmp_path):
+    labels = np.array([np.str_("lo"), np.str_("hi")], dtype=object)[(np.median(Y) < Y).astype(int)]
+    model = KernelPursuitClassifier(gamma=0.5, max_atoms=3).fit(X, labels)
+    model.export(tmp_path / "m.py")
+    assert "classes = n(['hi', 'lo'])" in (tmp_path / "m.py").read_text()
 
 
 class Stretched(FormulaKernel):

@@ -3,6 +3,7 @@
 import gzip
 import os
 import pickle
+import re
 import subprocess
 import sys
 
@@ -67,6 +68,14 @@ def test_no_rows_at_all(tmp_path):
     refused(r"X has no rows", open_rows, np.empty((0, 2)))
     (tmp_path / "e.csv").touch()
     refused(r"e.csv has no column 'y'; it has none", open_rows, tmp_path / "e.csv", "y")
+
+
+@pytest.mark.parametrize(("name", "mark"), [("e.csv", ";"), ("e.csv", "\t"), ("e.csv", "|"), ("e.tsv", ",")])
+def test_files_that_are_separated_in_other_ways(tmp_path, name, mark):
+    (tmp_path / name).write_text(f"a{mark}y\n1{mark}2\n")
+    words = f"has no column 'y'; it has one, {f'a{mark}y'!r}, which looks separated by {mark!r}: save it with commas"
+    for call in (lambda: open_rows(tmp_path / name, "y"), lambda: open_rows(tmp_path / name, features=["y"])):
+        refused(re.escape(words), call)
 
 
 def test_a_folder_without_files(tmp_path):

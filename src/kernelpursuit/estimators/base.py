@@ -21,6 +21,7 @@ from kernelpursuit.dictionary import Dictionary
 from kernelpursuit.estimators.blocks import BlockPredictions
 from kernelpursuit.estimators.checks import ROWS, comparable, one_sentence
 from kernelpursuit.estimators.fitting import FitState, TrainingData, fit_model
+from kernelpursuit.estimators.named import without_columns
 from kernelpursuit.estimators.portable import Portable
 from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.exceptions import InterruptedFitWarning
@@ -44,6 +45,7 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
         "_state",
         "_live",
         "_first_rows",
+        "_named_columns",
     )
     model_: FittedModel | OneVsRestModel
     _state: FitState | None
@@ -51,6 +53,8 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
     _live: LiveModel | None = None
     #: The latest rows of a first call of it, and a few that stand for the others.
     _first_rows: tuple[RowBlock, RowBlock] | None = None
+    #: Columns that the fit took for targets or weights, by their names; rows to predict may have them too.
+    _named_columns: tuple[str, ...] = ()
     #: What alpha="auto" is where it is not learned.
     _alpha: ClassVar[float] = 1e-3
 
@@ -324,6 +328,7 @@ class BaseKernelPursuit(BlockPredictions, Portable, ByName, BaseEstimator):
 
     def _rows(self, X: Matrix, n_picked: int) -> Any:
         """Validate rows to predict; of a precomputed matrix, all columns or just those of the `n_picked` atoms."""
+        X = without_columns(X, self._named_columns)
         shape: tuple[int, ...] = getattr(X, "shape", ())
         is_picked = self.model_.is_precomputed and len(shape) == 2 and shape[1] == n_picked != self.n_features_in_
         with one_sentence("X", X):

@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from kernelpursuit._types import Matrix
 from kernelpursuit._validate import check_number
 from kernelpursuit.estimators.columns import column_of_text, refuse_dates
+from kernelpursuit.estimators.missing import first_missing
 from kernelpursuit.kernels import Kernel
 from kernelpursuit.losses import Loss
 from kernelpursuit.rows import block_size, slices
@@ -42,12 +43,18 @@ def one_sentence(name: str, given: Any = None) -> Iterator[None]:
         text = column_of_text(given)
         if text is not None:
             raise ValueError(f"{name} is not usable: {text}.") from None
+        holes = None
+        if re.search(r"contains (NaN|infinity)", str(error)):
+            holes = first_missing(given, are_targets=name.endswith("y"))
+        if holes is not None:
+            raise ValueError(f"{name} is not usable: {holes}.") from None
         words = re.sub(r"array=.*?\.(?= Reshape)", "", " ".join(str(error).split()))
         words = " ".join(re.sub(r"\[[^\]]{80,}\]", "", words).split())
         words = re.sub(r"(Complex data not supported).*", r"\1; give real numbers", words)
         words = re.sub(r"(Unknown label type: [\w-]+)\..*", r"\1; use a regressor, or give labels", words)
         mixed = r"labels of the types \1 and \2 cannot be sorted; give labels of one type"
         words = re.sub(r"'<' not supported between instances of '(\w+)' and '(\w+)'", mixed, words)
+        words = re.sub(r"(Expected unique column names, got:.*)", r"\1; give each column its own name", words)
         if re.match(r"Input (\S+ )*?contains", words):
             words = words.partition(". ")[0].rstrip(".") + "; drop or fill those rows first"
         kind = ValueError if isinstance(error, ValueError) else TypeError

@@ -20,10 +20,11 @@ from kernelpursuit.estimators.class_predictions import ClassPredictions
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.from_source import labels_from
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of, seen_classes
-from kernelpursuit.estimators.named import apart, to_score
+from kernelpursuit.estimators.named import apart, columns_beside, to_score
 from kernelpursuit.estimators.one_vs_rest import fit_one_vs_rest
 from kernelpursuit.estimators.parameters import check_parameters
 from kernelpursuit.estimators.partial import FollowsLabels, checked_classes
+from kernelpursuit.estimators.reasons import WithReason
 from kernelpursuit.estimators.spec import chosen_rule, is_word
 from kernelpursuit.losses import Logistic, Loss
 from kernelpursuit.model import FittedModel, OneVsRestModel
@@ -145,6 +146,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
     _class_weights: ClassWeights
     #: Parameters of the classifiers of single classes.
     _class_params: dict[str, Any]
+    partial_fit = WithReason(FollowsLabels, "partial_fit")
 
     def __init__(
         self,
@@ -241,6 +243,7 @@ class KernelPursuitClassifier(FollowsLabels, ClassPredictions):
         own_atoms = check_option("multi_class", self.multi_class, ("shared", "ovr")) == "ovr"
         check_parameters(self, STAND_INS[self.loss] if self._is_log else class_loss(self.loss, 2), classes=True)
         rule = chosen_rule(self.stop)
+        self._named_columns = columns_beside(X, y, sample_weight)
         if is_source(X):
             if own_atoms:
                 raise ValueError("multi_class='ovr' needs rows in memory; use multi_class='shared'.")

@@ -17,9 +17,10 @@ from kernelpursuit.estimators.blocks import takes_sources
 from kernelpursuit.estimators.checks import check_coverage, check_rows_and_targets
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.estimators.from_source import numbers_from
-from kernelpursuit.estimators.named import apart, to_score
+from kernelpursuit.estimators.named import apart, columns_beside, to_score
 from kernelpursuit.estimators.parameters import check_parameters, losses_for
 from kernelpursuit.estimators.partial import FollowsNumbers
+from kernelpursuit.estimators.reasons import WithReason
 from kernelpursuit.estimators.spec import chosen_rule
 from kernelpursuit.losses import as_loss
 from kernelpursuit.model import FittedModel
@@ -215,6 +216,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
     _fitted_names = (*BaseKernelPursuit._fitted_names, "_y_ndim")
     model_: FittedModel
     _y_ndim: int
+    partial_fit = WithReason(FollowsNumbers, "partial_fit")
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None, *, callback: Any = None) -> Self:
         """Fit the model.
@@ -247,6 +249,7 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         if loss.kind != "real":
             raise ValueError(f"loss={self.loss!r} is for classes; use KernelPursuitClassifier.")
         check_parameters(self, loss, classes=False)
+        self._named_columns = columns_beside(X, y, sample_weight, several=True)
         if is_source(X):
             source = open_rows(X, y, sample_weight)
             self._y_ndim = 2 if source.n_targets > 1 or getattr(y, "ndim", 1) == 2 else 1

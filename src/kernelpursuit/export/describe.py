@@ -65,19 +65,28 @@ def describe(
     )
     if isinstance(model, OneVsRestModel):
         factor = float(np.median([one.link.inverse_temperature for one in models]))
-        return replace(found, classes=model.classes, probabilities=one_vs_rest_probabilities(factor))
+        return replace(found, classes=_plain(model.classes), probabilities=one_vs_rest_probabilities(factor))
     loss = model.measure.loss
     if model.classes is not None:
         probabilities = probabilities_of(loss, model.link.inverse_temperature, n_scores)
         if probabilities is None:
             raise ValueError(f"loss={loss!r} has probabilities of its own, which cannot be exported; {INSTEAD}.")
-        return replace(found, classes=model.classes, probabilities=probabilities)
+        return replace(found, classes=_plain(model.classes), probabilities=probabilities)
     mean = mean_of(loss)
     if mean is None:
         raise ValueError(f"loss={loss!r} has a mean of its own, which cannot be exported; {INSTEAD}.")
     most = None if model.outside is None or model.scores_are_targets else model.outside.ceiling
     interval = None if coverage is None else _interval(model, coverage, base, len(names))
     return replace(found, mean=mean, most=most, interval=interval)
+
+
+def _plain(labels: np.ndarray) -> np.ndarray:
+    """Labels of which no language has to know that they are scalars of NumPy, as arrays of objects may hold."""
+    if labels.dtype.kind != "O":
+        return labels
+    found = np.empty(len(labels), dtype=object)
+    found[:] = [one.item() if isinstance(one, np.generic) else one for one in labels]
+    return found
 
 
 # -- Atoms ------------------------------------------------------------------------------------------------------------

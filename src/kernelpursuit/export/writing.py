@@ -90,8 +90,13 @@ class Exported:
         note = f"; {self.note}" if self.note else ""
         return (
             f"{self.path}: {self.target}, {self.n_bytes:,} bytes; {self.multiply_adds:,} multiply-adds and "
-            f"{self.exponentials:,} exponentials, about {self.microseconds:.2g} µs a prediction{note}"
+            f"{self.exponentials:,} exponentials, about {_two_digits(self.microseconds)} µs a prediction{note}"
         )
+
+
+def _two_digits(value: float) -> str:
+    """A number with two digits that count, and never an exponent from 10 on."""
+    return f"{value:.2g}" if value < 10 else f"{float(f'{value:.1e}'):,.0f}"
 
 
 def export(estimator: BaseKernelPursuit, path: PathLike, to: str | None, options: dict[str, object]) -> Exported:

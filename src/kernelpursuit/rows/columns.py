@@ -18,6 +18,8 @@ TEXT = "encode it as numbers first, with sklearn.preprocessing.OneHotEncoder or 
 DATES = "convert it to numbers first, such as the days since a first day"
 OTHERS = "give each number a column of its own"
 BYTES = "save the file in UTF-8, if this is text"
+# What separates columns in files that are written in other ways than they are read.
+SEPARATORS = (";", "\t", "|", ",")
 LEAVE_OUT = "or leave it out by open_rows(..., features=[...])"
 # Kinds of columns as sentences name them, and what to do about those that are no features.
 NUMBERS, FLAGS, NOTHING = "numbers", "true or false", "nothing but nulls"
@@ -74,6 +76,11 @@ class Columns:
 
 def _instead(name: str, names: Sequence[str]) -> str:
     """What the caller may have meant."""
+    if len(names) == 1 and (mark := next((one for one in SEPARATORS if one in names[0]), None)) is not None:
+        return (
+            f"it has one, {names[0]!r}, which looks separated by {mark!r}: save it with commas as .csv or with tabs as "
+            f".tsv, or give pandas.read_csv(..., sep={mark!r})."
+        )
     by_lower = {one.lower(): one for one in names}
     near = nearest(name, by_lower)
     if near:

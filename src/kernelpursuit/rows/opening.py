@@ -44,7 +44,7 @@ def is_source(data: Rows) -> bool:
     if isinstance(data, (str, Path, RowSource)) or callable(data):
         return True
     if isinstance(data, (list, tuple)):
-        return bool(data) and all(isinstance(one, Path) or (isinstance(one, str) and _is_path(one)) for one in data)
+        return bool(data) and all(isinstance(one, Path) or (isinstance(one, str) and is_path(one)) for one in data)
     return is_arrow_table(data) or _is_dataset(data) or _is_lazy(data) or _is_once(data) or is_stored(data)
 
 
@@ -104,7 +104,7 @@ def open_rows(
     if features is not None:
         raise ValueError("features names columns, but X has no column names; leave it out.")
     for name, given in {"y": y, "sample_weight": sample_weight}.items():
-        if isinstance(given, str) and not _is_path(given):
+        if isinstance(given, str) and not is_path(given):
             raise ValueError(f"{name}={given!r} names a column, but X has no column names; give an array or a path.")
     return _with(_source_of_arrays(data, first), y, sample_weight)
 
@@ -207,10 +207,11 @@ def _is_column(given: Rows, names: Sequence[str]) -> bool:
     words = [given] if isinstance(given, str) else given
     if not isinstance(words, (list, tuple)) or not words or not all(isinstance(one, str) for one in words):
         return False
-    return any(one in names for one in words) or not all(map(_is_path, words))
+    return any(one in names for one in words) or not all(map(is_path, words))
 
 
-def _is_path(word: str) -> bool:
+def is_path(word: str) -> bool:
+    """Whether a word is the path of a file of rows, and not the name of a column."""
     path = Path(word)
     return is_table_file(path) or path.suffix in (*ARRAY_FILES, *HDF_FILES) or path.exists()
 

@@ -178,7 +178,9 @@ def from_tree(tree: Mapping[str, Tree], arrays: Mapping[str, np.ndarray], object
         check_model(one, fitted["n_features_in_"], is_whole=is_whole)
     if "_class_weights" in fitted:
         fitted["_class_weights"] = ClassWeights(None, None, fitted["_class_weights"])
-    return known._already_fitted(parameters, **fitted, model_=model, _state=None)
+    return known._already_fitted(
+        parameters, **fitted, model_=model, _state=None, _named_columns=_named_columns(tree["summary"])
+    )
 
 
 def _tree(text: str) -> dict[str, Tree]:
@@ -240,7 +242,11 @@ def _check(known: type[BaseKernelPursuit], model: FittedModel | OneVsRestModel, 
 
 
 def _summary(estimator: BaseKernelPursuit) -> dict[str, Any]:
-    """What a reader of the file may want to know; `load` does not look at it."""
+    """What a reader of the file may want to know.
+
+    `load` takes nothing of it but the names of columns that were targets or weights, which earlier versions, that do
+    not know of them, pass over here and nowhere else.
+    """
     model = estimator.model_
     first = model.models[0]
     names, classes = getattr(estimator, "feature_names_in_", None), getattr(estimator, "classes_", None)
@@ -254,8 +260,17 @@ def _summary(estimator: BaseKernelPursuit) -> dict[str, Any]:
         "n_targets": len(model.models) if isinstance(model, OneVsRestModel) else first.path.n_targets,
         "n_atoms": int(model.n_atoms),
         "path_lengths": [len(one.path) for one in model.models],
+        "named_columns": list(estimator._named_columns),
         "reason": model.reason,
     }
+
+
+def _named_columns(summary: Tree) -> tuple[str, ...]:
+    """Columns that were targets or weights; a file of an earlier version names none."""
+    found = summary.get("named_columns", []) if isinstance(summary, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise ValueError("is damaged: its summary is none")
+    return tuple(found)
 
 
 def _link(model: FittedModel) -> str:
