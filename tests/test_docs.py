@@ -25,9 +25,9 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d*)?(?:e[+-]?\d+)?")
-# How far a printed number may be from that of the page: machines and versions differ in digits and in a few atoms.
-# What is below the least of these is rounding error, which differs from machine to machine.
-RELATIVE, LEAST = 0.05, 1e-6
+# How far a printed number may be from that of the page: of other processors and versions, learned fits differ in digits,
+# and in a fifth of the atoms. What is below the least of these is rounding error.
+RELATIVE, LEAST = 0.25, 1e-6
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +98,7 @@ def tolerance(word):
 def test_printed_numbers_are_compared():
     compare("score 0.951, 1,203 rows\n", "score 0.95, 1,200 rows", "here")
     compare("[1e-12]", "[3e-11]", "here")
-    for printed in ("score 1.06", "score 0.95 and", "scores 0.95", "score -0.95", ""):
+    for printed in ("score 1.26", "score 0.95 and", "scores 0.95", "score -0.95", ""):
         with pytest.raises(AssertionError, match="here prints"):
             compare(printed, "score 0.95", "here")
 
