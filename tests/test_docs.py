@@ -25,8 +25,8 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d*)?(?:e[+-]?\d+)?")
-# How far a printed number may be from that of the page: of other processors and versions, learned fits differ in digits,
-# and in a fifth of the atoms. What is below the least of these is rounding error.
+# How far a printed number may be from that of the page: with other processors and versions, learned fits differ in
+# digits, and in a fifth of the atoms. What is below the least of these is rounding error.
 RELATIVE, LEAST = 0.25, 1e-6
 
 

@@ -118,6 +118,13 @@ class TestCheckpoint:
         expected = model.fit(ArraySource(X, other))
         np.testing.assert_array_equal(kept.fit(ArraySource(X, other)).predict(X), expected.predict(X))
 
+    def test_in_a_folder_that_cannot_be_written_is_refused_first(self, rng, tmp_path, monkeypatch):
+        # A test run by root can write everywhere but on a read-only disk, which this stands for.
+        monkeypatch.setattr(os, "access", lambda path, mode: not (mode & os.W_OK))
+        model = KernelPursuitRegressor(checkpoint=tmp_path / "checkpoint")
+        with pytest.raises(ValueError, match="is in a folder that cannot be written; name another one"):
+            model.fit(rng.normal(size=(30, 2)), rng.normal(size=30))
+
     def test_what_holds_code_of_the_callers_is_not_kept(self, tmp_path):
         checkpoint = Checkpoint(tmp_path / "checkpoint", every=0.0)
         for number, value in enumerate([CallableKernel(lambda X, C: X @ C.T), CallableKernel(run_away), open]):

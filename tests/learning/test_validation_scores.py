@@ -14,6 +14,7 @@ from kernelpursuit.learning.final_loss import (
     Columns,
     FinalLoss,
     Split,
+    ValidationScores,
     choose_final_loss,
     deal_folds,
     sample_of,
@@ -208,3 +209,27 @@ class TestWidth:
         weaker = scores_under(splits, Logistic(), 0.1 * found.strength, Watch(None, False))
         stronger = scores_under(splits, Logistic(), 10 * found.strength, Watch(None, False))
         assert 0.99 * found.scores.mean_loss <= min(weaker.mean_loss, stronger.mean_loss) + 1e-6
+
+
+class TestClearlyBelow:
+    """The log loss is taken where it is lower by 2 %, or by two standard errors of the difference."""
+
+    @staticmethod
+    def scores(n_rows, gain, rng):
+        """Scores of two models: log losses of 0.7 on average, those of the second lower by `gain`."""
+        codes, noise = np.ones((1, n_rows)), 0.2 * rng.normal(size=n_rows)
+        log_losses = np.log(2) + 0.1 * rng.normal(size=n_rows), np.log(2) - gain + noise - noise.mean()
+        # All rows are of one class, whose probability exp(-log loss) is 1 / (1 + exp(-2 score)).
+        return [
+            ValidationScores(-0.5 * np.log(np.expm1(np.abs(one)))[None, :], codes, np.ones(n_rows), Logistic())
+            for one in log_losses
+        ]
+
+    @pytest.mark.parametrize(
+        ("n_rows", "gain", "is_clear"),
+        [(200, 0.004, False), (200, 0.05, True), (40_000, 0.01, True), (40_000, -0.01, False)],
+    )
+    def test_by_a_fraction_or_by_no_chance(self, rng, n_rows, gain, is_clear):
+        rival, scores = self.scores(n_rows, gain, rng)
+        np.testing.assert_allclose(scores.log_loss, scores.log_losses.mean())
+        assert scores.is_clearly_below(rival) is is_clear

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -191,17 +192,47 @@ class TestSurvey:
 
 
 class Changing(ArraySource):
-    """Other rows in every pass."""
+    """Rows that `change` has changed in every pass but the first."""
 
     n_passes = 0
 
     def blocks(self, size, start=0):
         self.n_passes += 1
         for block in super().blocks(size, start):
-            yield RowBlock(block.start, block.X, block.y + (self.n_passes > 1))
+            yield block if self.n_passes == 1 else self.change(block)
+
+    def change(self, block):
+        return replace(block, y=block.y + 1)
+
+
+def with_one_nan(block):
+    X = block.X.copy()
+    X[0, 0] = np.nan
+    return replace(block, X=X)
+
+
+OTHERS = {
+    "one NaN": with_one_nan,
+    "another unit": lambda block: replace(block, X=1.01 * block.X),
+    "columns in another order": lambda block: replace(block, X=np.ascontiguousarray(block.X[:, ::-1])),
+    "rows in another order": lambda block: replace(block, X=block.X[::-1], y=block.y[::-1]),
+    "other weights": lambda block: replace(block, weights=2 * block.sample_weights),
+}
 
 
 class TestLaterPasses:
+    @pytest.mark.parametrize("name", OTHERS)
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    def test_with_other_features_are_refused(self, rows, name, dtype):
+        source = Changing(np.asarray(rows[0], dtype=dtype), rows[1])
+        source.change = lambda block: block
+        known = SurveyedSource(source, survey(source, 20, 0))
+        for size in (7, 100, 1000):  # sums are rounded in other places
+            assert known.reduce(lambda block: len(block), size, n_threads=2) == 1000
+        source.change = OTHERS[name]
+        with pytest.raises(ValueError, match="other features or weights in a later pass than in the first"):
+            known.reduce(lambda block: len(block), 100)
+
     def test_are_over_the_same_rows_or_refused(self, rows):
         for source, words in (
             (Changing(rows[0], rows[1]), "gave other targets in a later pass than in the first"),

@@ -32,7 +32,7 @@ def learned_again(estimator: BaseKernelPursuit, live: LiveModel) -> LiveModel:
     That is tried whenever the rows have doubled, if something asks for it (`_asks_for_it`). The newest quarter of the
     latest rows is for the comparison with what is learned from the others: errors have to be lower there by
     `ADMISSION_GAIN` and by two standard errors. And nothing is to be forgotten: of the rows that stand for those before
-    the latest, at least half have to be predicted better as well.
+    the latest, at least half have to be predicted better as well, or the mean error of all rows has to be lower.
     """
     rows, earlier = live.latest, live.earlier
     is_due = live.n_seen >= 2 * live.tried_at and rows is not None and len(rows) >= LEAST_ROWS
@@ -57,9 +57,12 @@ def learned_again(estimator: BaseKernelPursuit, live: LiveModel) -> LiveModel:
         after = np.square((others.y - found.scores(others.X, n_threads)) / unit).mean(axis=1)
         return live.squared_errors(others, n_threads), after
 
-    before, after = errors_of(earlier)
-    forgets = len(earlier) and np.mean(after <= before) < 0.5
-    if forgets or not _is_clear(*errors_of(newest), newest.sample_weights):
+    of_earlier, of_newest = errors_of(earlier), errors_of(newest)
+    # The newest rows stand for all of the latest.
+    share = np.concatenate([earlier.sample_weights, newest.sample_weights * (len(rows) / len(newest))])
+    before, after = (np.concatenate(pair) for pair in zip(of_earlier, of_newest))
+    is_better = (share @ after < share @ before) or not len(earlier) or np.mean(of_earlier[1] <= of_earlier[0]) >= 0.5
+    if not (is_better and _is_clear(*of_newest, newest.sample_weights)):
         return live
     # Where anything is learned, weights are in the unit of their mean.
     alpha = found.origin.alpha * float(known.sample_weights.mean())

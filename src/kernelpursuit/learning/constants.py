@@ -189,6 +189,7 @@ TRIAL_CONVERGED = 1e-4  # gradient of a trial: the square of the three digits to
 TRIAL_ITERATIONS = 40  # of a trial at most [classes]
 TREND_FREEDOM = 1e-10  # penalty of the constant and a line, a fraction of the largest: none but for rounding [hand]
 MIN_LOG_LOSS_GAIN = 0.02  # fraction of the log loss by which another loss has to be better than the square [classes]
+LOG_LOSS_STANDARD_ERRORS = 2.0  # of the difference, by which it may be better instead [hand]
 
 # Width and penalty for another loop than the default one.
 WIDTH_SEARCH_ROWS = 1500  # [systems]

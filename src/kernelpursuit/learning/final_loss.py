@@ -21,6 +21,7 @@ from kernelpursuit.learning.constants import (
     FINAL_WIDTH_FACTORS,
     FIRST_FINAL_PENALTY,
     HOPELESS_LOG_LOSS,
+    LOG_LOSS_STANDARD_ERRORS,
     MAX_WIDER_LOSS,
     MIN_LOG_LOSS_GAIN,
     MIN_PENALTY_GAIN,
@@ -141,9 +142,9 @@ class ValidationScores:
             return None
         return inverse_temperature(self.codes, self.scores, self.weights)
 
-    @property
-    def log_loss(self) -> float:
-        """The mean log loss of probabilities."""
+    @cached_property
+    def log_losses(self) -> np.ndarray:
+        """The log loss of the probabilities of every row."""
         true = classes_of(self.codes), np.arange(len(self.weights))
         if self.inverse_temperature is not None:
             log_p = log_softmax(self.inverse_temperature * one_each(self.scores), axis=0)[true]
@@ -152,7 +153,20 @@ class ValidationScores:
             own = self.loss.probabilities(self.scores)
             assert own is not None
             log_p = np.log(np.maximum(own[true], np.finfo(float).tiny))
-        return -float(self.weights @ log_p) / float(self.weights.sum())
+        return -log_p
+
+    @property
+    def log_loss(self) -> float:
+        """The mean log loss of probabilities."""
+        return float(self.weights @ self.log_losses) / float(self.weights.sum())
+
+    def is_clearly_below(self, rival: ValidationScores) -> bool:
+        """Whether the log loss is lower than that of other scores of the same rows: by a fraction, or by no chance."""
+        share = self.weights / self.weights.sum()
+        gains = rival.log_losses - self.log_losses
+        gain = float(share @ gains)
+        error = float(np.sqrt(np.square(share) @ np.square(gains - gain)))
+        return gain > min(MIN_LOG_LOSS_GAIN * rival.log_loss, LOG_LOSS_STANDARD_ERRORS * error)
 
     @property
     def mean_loss(self) -> float:
@@ -221,7 +235,7 @@ def choose_final_loss(
         if tried is None or tried.scores.mean_loss > (1 + MAX_WIDER_LOSS) * least:
             break
         best, least = replace(tried, width_factor=factor), min(least, tried.scores.mean_loss)
-    if rival is not None and best.scores.log_loss >= (1 - MIN_LOG_LOSS_GAIN) * rival.log_loss:
+    if rival is not None and not best.scores.is_clearly_below(rival):
         return None
     return best
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import pickle
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
@@ -79,8 +81,9 @@ class Checkpoint:
             self._warn(f"could not be written, and the fit goes on with what was saved before: {error}")
 
     def remove(self) -> None:
-        """The fit is done."""
-        self.path.unlink(missing_ok=True)
+        """The fit is done; a file that cannot be removed stays, and is of no use."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
 
     def _warn(self, words: str) -> None:
         """Warn of the file, once a fit."""
@@ -93,6 +96,8 @@ class Checkpoint:
             raise ValueError(f"checkpoint={str(self.path)!r} is a folder; name a file.")
         if not self.path.parent.is_dir():
             raise ValueError(f"checkpoint={str(self.path)!r} is in a folder that does not exist; make it first.")
+        if not os.access(self.path.parent, os.W_OK):
+            raise ValueError(f"checkpoint={str(self.path)!r} is in a folder that cannot be written; name another one.")
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:

@@ -63,22 +63,38 @@ class Extremes:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many rows a pass has seen, and the sum of what was to be learned of them: the same in every pass."""
+    """How many rows a pass has seen, and sums of their targets and features: the same in every pass.
+
+    n_rows    number of rows
+    total     sum of the sizes of all targets; 0 of labels that are no numbers
+    features  sum of all features, each times a factor of its own for its column, its row, and the weight of that
+    size      the same sum of sizes, beside which a difference of `features` is rounding or not
+    """
 
     n_rows: int
     total: float
+    features: float = 0.0
+    size: float = 0.0
 
     @classmethod
     def of_block(cls, block: RowBlock) -> Tally:
-        """Those of some rows; labels that are no numbers are not added up."""
-        if block.y.dtype.kind not in "fiub":
-            return cls(len(block), 0.0)
-        with np.errstate(over="ignore"):
-            return cls(len(block), float(np.abs(block.y, dtype=np.float64).sum()))
+        """Those of some rows."""
+        # Factors without a pattern, so that rows or columns in another order have another sum.
+        of_columns = 1.5 + np.cos(np.arange(block.X.shape[1], dtype=np.float64))
+        of_rows = (1.5 + np.cos(block.numbers)) * block.sample_weights
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = float(np.abs(block.y, dtype=np.float64).sum()) if block.y.dtype.kind in "fiub" else 0.0
+            features, size = (float(of_rows @ (values @ of_columns)) for values in (block.X, abs(block.X)))
+        return cls(len(block), total, features, size)
 
     def __add__(self, other: Tally) -> Tally:
         """Those of both."""
-        return Tally(self.n_rows + other.n_rows, self.total + other.total)
+        return Tally(
+            self.n_rows + other.n_rows,
+            self.total + other.total,
+            self.features + other.features,
+            self.size + other.size,
+        )
 
     def check(self, expected: Tally) -> None:
         """Refuse rows that are not those of the first pass."""
@@ -91,6 +107,12 @@ class Tally:
             raise ValueError(
                 "the source gave other targets in a later pass than in the first; give one that yields the same rows "
                 "every time."
+            )
+        # What is no number in a later pass makes the comparison false.
+        if not abs(self.features - expected.features) <= SAME_SUM * max(expected.size, np.finfo(float).tiny):
+            raise ValueError(
+                "the source gave other features or weights in a later pass than in the first, or in another order; "
+                "give one that yields the same rows every time."
             )
 
 
