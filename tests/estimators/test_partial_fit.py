@@ -11,7 +11,9 @@ import pytest
 
 from kernelpursuit import KernelPursuitClassifier, KernelPursuitRegressor
 from kernelpursuit.estimators import relearning
-from kernelpursuit.exceptions import ConstantModelWarning
+from kernelpursuit.exceptions import ConstantModelWarning, GrossErrorWarning
+from kernelpursuit.model.live import LiveModel
+from kernelpursuit.stopping import Validation
 
 
 def table(rng, n_rows, shift=0.0):
@@ -147,7 +149,7 @@ class TestLearningAgain:
         X, f = self.rows(rng, 4500)
         y = f + 0.1 * rng.normal(size=4500)
         y[:500] = rng.normal(size=500)
-        weights = rng.uniform(1.0, 3.0, size=4500)
+        weights, known = rng.uniform(1.0, 3.0, size=4500), X
         model = KernelPursuitRegressor(random_state=0, forgetting=forgetting)
         with pytest.warns(ConstantModelWarning):
             model.partial_fit(X[:500], y[:500], weights[:500])
@@ -160,7 +162,7 @@ class TestLearningAgain:
         assert np.sqrt(np.mean((first.predict(X) - f) ** 2)) > 0.9 * f.std()  # what was learned first is of no use
         assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.1 * f.std()
         assert model.feature_scales_[0] > 0
-        assert model.center_indices_.max() < 4500
+        np.testing.assert_allclose(model.centers_, known[model.center_indices_])
         assert len(model.center_indices_) == model.n_atoms_ < 80
         low, high = model.predict_interval(X)
         assert 0.75 < np.mean((low <= f + 0.1 * rng.normal(size=1000)) & (f <= high)) <= 1.0
@@ -193,6 +195,39 @@ class TestLearningAgain:
         assert tried
         X, y = rows(500, False)
         assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.3
+
+    def test_with_a_rule_that_has_its_own_rows_and_past_a_gross_error(self, rng):
+        X, f = self.rows(rng, 3000)
+        y = f + 0.1 * rng.normal(size=3000)
+        y[10] = 1e6
+        rule = Validation(X=X[2500:], y=f[2500:])
+        for model in (KernelPursuitRegressor(random_state=0), KernelPursuitRegressor(random_state=0, stop=rule)):
+            with pytest.warns(GrossErrorWarning):
+                model.partial_fit(X[:500], y[:500])
+            for start in range(500, 2500, 500):
+                model.partial_fit(X[start : start + 500], y[start : start + 500])
+            assert np.sqrt(np.mean((model.predict(X[2500:]) - f[2500:]) ** 2)) < 0.2 * f.std()
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_after_a_change(self, seed):
+        rng = np.random.default_rng(seed)
+        X, f = self.rows(rng, 9000)
+        f[1000:] = (np.sin(2 * X[:, 3]) + X[:, 2])[1000:]
+        y = f + 0.1 * rng.normal(size=9000)
+        model = KernelPursuitRegressor(random_state=0, forgetting=0.998)
+        for start in range(0, 9000, 500):
+            model.partial_fit(X[start : start + 500], y[start : start + 500])
+        assert np.sqrt(np.mean((model.predict(X[6000:]) - f[6000:]) ** 2)) < 0.1 * f.std()
+        assert model.alpha_ > 1e-12
+        assert model.path_.loo[-1] < 0.1
+
+    def test_not_where_nothing_is_gained(self, rng, monkeypatch):
+        monkeypatch.setattr(LiveModel, "begun_anew", None)
+        X, f = self.rows(rng, 3000)
+        y = f + 0.5 * rng.normal(size=3000)
+        model = KernelPursuitRegressor(random_state=0)
+        for start in range(0, 3000, 1000):
+            model.partial_fit(X[start : start + 1000], y[start : start + 1000])
 
     def test_not_where_the_width_is_given_or_no_atoms_are_wanted(self, rng, monkeypatch):
         monkeypatch.setattr(relearning, "fit_model", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def fit_model(estimator: Any, data: TrainingData, watch: Watch, last: FitState |
     spec = make_spec(estimator, data, seed)
     if spec.final_loss is not None:
         data, replay = _under_the_square(data, spec.final_loss), None
-    watch.fit = key_of(repr(sorted(given.items())), repr(asked_for), seed)
+    watch.fit = key_of(sorted(given.items()), sorted(asked_for.items()), seed, version("kernelpursuit"))
     data = sampled(data, spec, estimator.sample_rows, seed)
     seen = observed(spec, data)
     resolved = resolve(spec, seen, watch, before)

@@ -17,7 +17,7 @@ from kernelpursuit.estimators.checks import ROWS, check_range, check_targets, on
 from kernelpursuit.estimators.labels import ClassWeights, check_labels, class_loss, codes_of
 from kernelpursuit.estimators.named import apart
 from kernelpursuit.estimators.parameters import check_forgetting
-from kernelpursuit.estimators.relearning import learned_again
+from kernelpursuit.estimators.relearning import learned_again, usual_rows
 from kernelpursuit.estimators.spec import MOST_LEARNED, is_word
 from kernelpursuit.losses import Squared
 from kernelpursuit.model import FittedModel
@@ -58,6 +58,8 @@ def first_rows(estimator: BaseKernelPursuit, rows: Rows | None) -> tuple[RowBloc
     if rows is None:
         return None
     block = _block(0, *rows)
+    if not hasattr(estimator, "classes_"):
+        block = usual_rows(block)
     unit = block.total_weight / estimator.path_.total_weight
     return begun(replace(block, weights=None if block.weights is None else block.weights / unit))
 
@@ -67,7 +69,7 @@ def _block(start: int, X: Matrix, y: np.ndarray, weights: np.ndarray | None) -> 
     if weights is None or weights.all():
         return RowBlock(start, X, y, weights=weights)
     kept = np.flatnonzero(weights)
-    return RowBlock(start, X[kept], y[kept], weights=weights[kept], kept=start + kept)
+    return RowBlock(start, X[kept], y[kept], weights=weights[kept])
 
 
 def can_follow(estimator: BaseKernelPursuit) -> bool:
@@ -107,12 +109,13 @@ class FollowsNumbers(BaseKernelPursuit):
         """Go on with more rows: the weights of the atoms are those of all rows so far, and new atoms may come.
 
         The first call, without a `fit` before it, is one: kernel, scales, penalty and atoms are learned from its rows,
-        which should be some hundreds or thousands. Later calls keep these, and the weights follow exactly, since all
-        that least squares need of rows adds up: without `forgetting`, the order of rows does not matter. Where new rows
-        are predicted worse than the model expects, or twice as many have come, atoms at the latest 2,000 rows are tried
-        on the leave-one-out error of these, and added where it falls clearly, up to `max_atoms`; of the rows before
-        these, 500 stand for all. `path_` is then that of the kept atoms, its `loo` an approximation (generalised
-        cross-validation, times what that was off by in the first fit).
+        which should be some hundreds or thousands. In later calls the weights follow exactly, since all that least
+        squares need of rows adds up: without `forgetting`, the order of rows does not matter. Where the first rows told
+        too little, all is learned again from the latest 2,000, unless `new_atoms=False`. Where new rows are predicted
+        worse than the model expects, or twice as many have come, atoms at the latest 2,000 rows are tried on the
+        leave-one-out error of these, and added where it falls clearly, up to `max_atoms`; of the rows before these, 500
+        stand for all. `path_` is then that of the kept atoms, its `loo` an approximation (generalised cross-validation,
+        times what that was off by in the first fit).
 
         Parameters
         ----------

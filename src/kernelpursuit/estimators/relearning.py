@@ -10,9 +10,10 @@ from sklearn.base import clone
 
 from kernelpursuit.estimators.base import BaseKernelPursuit
 from kernelpursuit.estimators.fitting import TrainingData, fit_model
-from kernelpursuit.estimators.spec import is_word, learnable_kernels, other_system
+from kernelpursuit.estimators.spec import chosen_rule, is_word, learnable_kernels, other_system
 from kernelpursuit.estimators.verdict import is_nearly_constant
 from kernelpursuit.exceptions import ConstantModelWarning
+from kernelpursuit.learning import gross_errors
 from kernelpursuit.losses import Squared
 from kernelpursuit.model.constants import ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS, BUFFER_ROWS
 from kernelpursuit.model.latest import taken
@@ -20,8 +21,11 @@ from kernelpursuit.model.live import LiveModel
 from kernelpursuit.pursuit import Watch
 from kernelpursuit.rows import RowBlock
 
-# Fewer rows than this are not learned from again. One part in so many of the latest rows is for the comparison.
+# Fewer rows than this, by their weight beside the largest, are not learned from again. One part in so many of the
+# latest rows is for the comparison.
 LEAST_ROWS, PARTS = 40, 4
+# Rows whose weight is a smaller fraction than this of the largest are not learned from: forgetting has taken the rest.
+LEAST_WEIGHT = 0.01
 # More atoms than this, and than half as many as were learned, say that scales do not suit what they are for.
 MANY_ATOMS, MANY_BESIDE = 10, 0.5
 
@@ -34,17 +38,27 @@ def learned_again(estimator: BaseKernelPursuit, live: LiveModel) -> LiveModel:
     `ADMISSION_GAIN` and by two standard errors. And nothing is to be forgotten: of the rows that stand for those before
     the latest, at least half have to be predicted better as well, or the mean error of all rows has to be lower.
     """
-    rows, earlier = live.latest, live.earlier
-    is_due = live.n_seen >= 2 * live.tried_at and rows is not None and len(rows) >= LEAST_ROWS
-    if not (is_due and _learns(estimator) and _asks_for_it(live)):
+    if live.latest is None or live.n_seen < 2 * live.tried_at or not (_learns(estimator) and _asks_for_it(live)):
         return live
-    assert rows is not None
+    rows, earlier = _counting(live.latest), live.earlier
+    if not live.model.measure.classes:
+        rows = usual_rows(rows)
+    if rows.total_weight < LEAST_ROWS * rows.sample_weights.max():
+        return live
     live = replace(live, tried_at=live.n_seen)
     model, n_known = live.model, len(rows) - len(rows) // PARTS
     places, weights = np.arange(len(rows)), rows.sample_weights
     known, newest = (taken(rows, some, weights[some]) for some in (places[:n_known], places[n_known:]))
     settings = clone(estimator).set_params(checkpoint=None, warm_start=False, sample_rows="auto")
-    data = TrainingData(known.X, known.y, known.weights, Squared(), classes=model.classes, names=model.feature_names)
+    data = TrainingData(
+        known.X,
+        known.y,
+        known.weights,
+        Squared(),
+        classes=model.classes,
+        held_out=estimator._validation_rows(chosen_rule(estimator.stop)),
+        names=model.feature_names,
+    )
     with warnings.catch_warnings():
         # Nothing is taken over from a model that is nearly a constant.
         warnings.simplefilter("ignore", ConstantModelWarning)
@@ -66,7 +80,23 @@ def learned_again(estimator: BaseKernelPursuit, live: LiveModel) -> LiveModel:
         return live
     # Where anything is learned, weights are in the unit of their mean.
     alpha = found.origin.alpha * float(known.sample_weights.mean())
-    return live.begun_anew(replace(found, numbers=known.numbers[found.numbers]), alpha, len(known))
+    return live.begun_anew(replace(found, numbers=known.numbers[found.numbers]), alpha, rows=rows, n_learned=len(known))
+
+
+def usual_rows(rows: RowBlock) -> RowBlock:
+    """Rows without gross errors of targets, which a fit leaves out too."""
+    is_gross = np.zeros(len(rows), dtype=bool)
+    for column in rows.y.T:
+        is_gross |= gross_errors(column)
+    places = np.flatnonzero(~is_gross)
+    return taken(rows, places, rows.sample_weights[places]) if is_gross.any() else rows
+
+
+def _counting(rows: RowBlock) -> RowBlock:
+    """The rows that forgetting has left a weight worth the name."""
+    weights = rows.sample_weights
+    places = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
+    return taken(rows, places, weights[places])
 
 
 def _learns(estimator: BaseKernelPursuit) -> bool:
@@ -81,8 +111,8 @@ def _learns(estimator: BaseKernelPursuit) -> bool:
 def _asks_for_it(live: LiveModel) -> bool:
     """Whether what was learned may not be what rows ask for by now.
 
-    It was learned from fewer rows than are kept, the model is nearly a constant, errors have grown, or many atoms had
-    to be added.
+    It was learned from fewer rows than are kept, the model is nearly a constant, errors are larger than they were once,
+    or many atoms had to be added.
     """
     model, learning = live.model, live.learning
     loo = model.path.loo

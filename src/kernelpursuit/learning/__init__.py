@@ -35,7 +35,7 @@ from kernelpursuit.learning.final_loss import (
     square_scores,
     targets_of,
 )
-from kernelpursuit.learning.gross_errors import range_of_features, usual_targets
+from kernelpursuit.learning.gross_errors import gross_errors, range_of_features, usual_targets
 from kernelpursuit.learning.learned import Learned
 from kernelpursuit.learning.observations import DistinctRows, Observations, observe
 from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
@@ -60,6 +60,7 @@ __all__ = [
     "choose_final_loss",
     "common_scale",
     "deal_folds",
+    "gross_errors",
     "is_wide",
     "learn",
     "learn_wide",

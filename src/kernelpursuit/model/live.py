@@ -26,21 +26,19 @@ from kernelpursuit.updates import Orthogonal
 class Learning:
     """What was known when kernel, scales and penalty were learned.
 
-    n_seen   number of rows so far
     n_rows   number of rows that they were learned from
     n_atoms  number of atoms of the model
-    loo      its leave-one-out error
+    loo      the lowest leave-one-out error of a model that was learned
     """
 
-    n_seen: int
     n_rows: int
     n_atoms: int
     loo: float
 
     @classmethod
-    def of(cls, model: FittedModel, n_seen: int, n_rows: int) -> Learning:
+    def of(cls, model: FittedModel, n_rows: int) -> Learning:
         """What a model says that was learned from so many rows."""
-        return cls(n_seen, n_rows, n_atoms=model.n_steps, loo=_last(model.path.loo))
+        return cls(n_rows, n_atoms=model.n_steps, loo=_last(model.path.loo))
 
 
 @dataclass(frozen=True)
@@ -93,34 +91,39 @@ class LiveModel:
             n_seen=n_rows,
             looked_at=n_rows,
             tried_at=n_rows,
-            learning=Learning.of(model, n_rows, n_rows),
+            learning=Learning.of(model, n_rows),
             inflation=max(inflation, 1.0),
         )
 
-    def begun_anew(self, model: FittedModel, alpha: float, n_rows: int) -> LiveModel:
-        """What goes on from a model that was learned from so many of the latest rows.
+    def begun_anew(self, model: FittedModel, alpha: float, *, rows: RowBlock, n_learned: int) -> LiveModel:
+        """What goes on from a model that was learned from some of these rows, the latest.
 
-        Its weights are those of all of these, and of the rows that stand for others, each of which counts once at most:
-        with the weight of all that it stands for, so few would decide. `alpha` is in the unit of these weights.
+        Its weights are those of all of these, and of the rows that stand for others, none of which counts more than one
+        of the latest does: with the weight of all that it stands for, so few would decide. `alpha` is in the unit of
+        these weights.
         """
-        assert self.latest is not None
-        n_seen, earlier = self.n_seen, self.earlier
-        earlier = replace(earlier, weights=np.minimum(earlier.sample_weights, 1.0))
-        rows = together([earlier, self.latest]) if len(earlier) else self.latest
-        live, k, n_targets = LiveModel.of(model, n_rows), model.n_steps + model.path.n_fixed, rows.y.shape[1]
+        n_seen, earlier, latest = self.n_seen, self.earlier, rows
+        earlier = replace(earlier, weights=np.minimum(earlier.sample_weights, latest.sample_weights.mean()))
+        rows = together([earlier, latest]) if len(earlier) else latest
+        live, k, n_targets = LiveModel.of(model, n_learned), model.n_steps + model.path.n_fixed, rows.y.shape[1]
         nothing = Moments(np.zeros((k, k)), np.zeros((k, n_targets)), np.zeros(n_targets), total_weight=0.0, n_rows=0)
         origin = replace(model.origin, alpha=alpha)
         live = replace(
             live,
             model=replace(live.model, origin=origin),
             fit=replace(live.fit, moments=nothing, alpha=alpha).added(rows),
-            latest=self.latest,
+            latest=latest,
             earlier=earlier,
             n_seen=n_seen,
             looked_at=n_seen,
             tried_at=n_seen,
         )._solved(rows)
-        return replace(live, learning=Learning.of(live.model, n_seen, n_rows))
+        model = live.model
+        if model.outside is not None and self.model.outside is not None:
+            model = replace(model, outside=model.outside.united(self.model.outside))
+        learning = Learning.of(model, n_learned)
+        best = min(learning.loo, self.learning.loo)
+        return replace(live, model=model, learning=replace(learning, loo=best))
 
     def squared_errors(self, rows: RowBlock, n_threads: int | None) -> np.ndarray:
         """Of rows that were fitted, errors as large as those of other rows, in the units that the path has."""

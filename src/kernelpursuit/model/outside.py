@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,16 @@ class Outside:
         counts = high > low if scales is None else (high > low) & (scales > 0)
         features = np.flatnonzero(counts)
         return cls(features, low[features], high[features], *widened_range(targets))
+
+    def united(self, other: Outside) -> Outside:
+        """Unite the box, for the features that count here, and the limits with those of another."""
+        low, high = self.low.copy(), self.high.copy()
+        _, here, there = np.intersect1d(self.features, other.features, return_indices=True)
+        low[here], high[here] = np.minimum(low[here], other.low[there]), np.maximum(high[here], other.high[there])
+        limits = self.limits
+        if limits is not None and other.limits is not None:
+            limits = np.array([np.minimum(limits[0], other.limits[0]), np.maximum(limits[1], other.limits[1])])
+        return replace(self, low=low, high=high, limits=limits)
 
     def fade(self, X: Matrix) -> np.ndarray:
         """How much of the atoms is left for each row: 1 inside the box, 0 far from it."""

@@ -132,13 +132,13 @@ class _KnownClasses(pickle.Unpickler):
 def key_of(*parts: object) -> str:
     """A key for what depends on these objects, by all that they hold, whichever of these are one and the same object.
 
-    `NO_KEY` where one of them is a function that has no name in a module, such as a lambda.
+    `NO_KEY` where one of them is a function that has no name in a module, such as a lambda, or holds itself.
     """
     content = io.BytesIO()
     pickler = pickle.Pickler(content)
     pickler.fast = True  # writes an object in full wherever it is held: one that was read again is held elsewhere
     try:
         pickler.dump(parts)
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError):
         return NO_KEY
     return hashlib.blake2b(content.getbuffer(), digest_size=16).hexdigest()

@@ -107,7 +107,7 @@ class Watch:
 
         Callbacks do not see paths that are `hidden`, of folds.
         """
-        span, before, was_hidden = self._span, self.name, self._hidden
+        span, before, was_hidden, done = self._span, self.name, self._hidden, self._done
         self._hidden = hidden or was_hidden
         low, high = span
         self._span, self.name = (low + start * (high - low), low + stop * (high - low)), name or before
@@ -116,6 +116,7 @@ class Watch:
             yield
         finally:
             self._span, self.name, self._hidden = span, before, was_hidden
+            self._done = max(done, stop)
 
     def ask(self, done: float = 0.0) -> bool:
         """Whether the current stage, of which this fraction is done, should end; shows where it is if that is due."""
