@@ -11,6 +11,8 @@ import numpy as np
 from .methods import MODELS, OUR_MODEL, Model
 from .stored import Result
 
+NOT_TRIED, NOT_INSTALLED = "not tried", "not installed"  # how the status begins of what is no failure
+
 
 def path_in(result: Result) -> np.ndarray:
     """Return the models of one fit of ours: a line each, of atoms, numbers and error."""
@@ -38,15 +40,17 @@ class Pair:
 
     @cached_property
     def standard_error(self) -> float:
-        """Standard error of the mean difference of the errors."""
-        squares = [one["difference_se"] ** 2 for one in self.theirs if one["difference_se"] is not None]
-        return float(np.sqrt(sum(squares)) / len(squares)) if squares else np.nan
+        """Standard error of the mean difference of the errors; NaN where that of a split is not known."""
+        errors = [one["difference_se"] for one in self.theirs]
+        if None in errors:
+            return np.nan
+        return float(np.linalg.norm(errors) / len(errors))
 
     @property
     def standard_errors_behind(self) -> float:
-        """How many standard errors our error is above theirs."""
+        """How many standard errors our error is above theirs; NaN where that is not known."""
         mine, other = self.both("error")
-        return 0.0 if mine == other else (mine - other) / self.standard_error
+        return 0.0 if self.standard_error == 0 and mine == other else (mine - other) / self.standard_error
 
 
 class Results:
