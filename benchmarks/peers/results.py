@@ -14,6 +14,11 @@ from .stored import Result
 NOT_TRIED, NOT_INSTALLED = "not tried", "not installed"  # how the status begins of what is no failure
 
 
+def is_tried(result: Result) -> bool:
+    """Whether a fit was begun: a peer that is not installed, or for fewer rows, has not failed."""
+    return not result["status"].startswith((NOT_TRIED, NOT_INSTALLED))
+
+
 def path_in(result: Result) -> np.ndarray:
     """Return the models of one fit of ours: a line each, of atoms, numbers and error."""
     return np.array([[float(one) for one in step.split(":")] for step in result["path"].split()]).reshape(-1, 3)
@@ -68,10 +73,14 @@ class Results:
         rows = {name: min(one["rows"] for one in found.values()) for name, found in ours.items()}
         self.sets = sorted(rows, key=lambda name: (rows[name], name))
 
-    def tried(self, model: Model, name: str) -> list[Result]:
-        """Return what became of a model on a set, split by split."""
+    def known(self, model: Model, name: str) -> list[Result]:
+        """Return what is stored of a model on a set, split by split."""
         found = self.by_model.get(model, {}).get(name, {})
         return [found[split] for split in sorted(found)]
+
+    def tried(self, model: Model, name: str) -> list[Result]:
+        """Return what became of the fits of a model on a set that were begun."""
+        return [one for one in self.known(model, name) if is_tried(one)]
 
     def fitted(self, model: Model, name: str) -> list[Result]:
         """Return the fits of a model on a set that went well."""

@@ -24,7 +24,7 @@ from sets import OWN_SPLIT, n_rows_of, split_of
 
 from .methods import DEFAULT, METHODS, OUR_MODEL, OURS, QUICK, SLOW, SLOWEST, TUNED, VARIANTS
 from .one_fit import Limits, fit_once
-from .results import NOT_INSTALLED, NOT_TRIED
+from .results import NOT_INSTALLED, NOT_TRIED, is_tried
 from .stored import JOURNAL, STORED, Key, Result, known, rows_file
 
 N_SPLITS = 5
@@ -144,7 +144,7 @@ def run(plan: Plan) -> None:
             result["source"] = SOURCE
         result["when"] = datetime.now(UTC).date().isoformat()
         result["machine"] = machine()
-        if not result["status"].startswith(NOT_INSTALLED):
+        if is_tried(result):
             result["versions"] = versions(key[2])
         append_to_journal(result, plan.journal)
         print(as_line(result), flush=True)

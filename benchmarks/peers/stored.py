@@ -23,19 +23,8 @@ WORDS = ("set", "method", "variant", "status", "chosen", "path", "when", "source
 COUNTS = ("split", "rows", "test_rows", "features", "size", "numbers")
 FIGURES = {"error": ".6g", "difference_se": ".4g", "fit_cpu": ".4g", "predict_us": ".4g", "peak_mb": ".1f"}
 FIELDS = ("set", "split", "method", "variant", "status", "rows", "test_rows", "features", "error", "difference_se")
-FIELDS += (
-    "size",
-    "numbers",
-    "fit_cpu",
-    "predict_us",
-    "peak_mb",
-    "chosen",
-    "path",
-    "when",
-    "source",
-    "machine",
-    "versions",
-)
+FIELDS += ("size", "numbers", "fit_cpu", "predict_us", "peak_mb", "chosen", "path", "when", "source")
+FIELDS += ("machine", "versions")
 
 Result = dict[str, Any]
 Key = tuple[str, int, str, str]  # set, split, method, variant
