@@ -140,9 +140,9 @@ def tables(results: Results) -> str:
             "### Sets where a peer is more accurate",
             table(of_set, set_losses(results), n_words=2),
             "### What each peer does better",
-            "Sets on which a fit came to an end, of those where it was tried, and the splits that it has in common with "
-            "ours there; on how many sets its error is lower, and higher, than ours by more than noise; and on how "
-            "many it takes less, with our figure over its own there.",
+            "Sets on which a fit came to an end, of those where it was tried, and the splits there that both have; on "
+            "how many sets its error is lower, and higher, than ours by more than noise; and on how many it takes "
+            "less, with our figure over its own there.",
             table(of_peer, [peer_line(model, results) for model in results.peers]),
         ]
     )
