@@ -89,12 +89,22 @@ def with_difference(result: Result, journal: Path) -> Result:
     return {**result, "difference_se": float(np.std(theirs - ours, ddof=1) / np.sqrt(len(ours)))}
 
 
+def is_same_fit(one: Result, other: Result) -> bool:
+    """Whether two results are of the same source, with the same error in the digits that are stored."""
+    errors = [None if each.get("error") is None else format(each["error"], FIGURES["error"]) for each in (one, other)]
+    return one["source"] == other["source"] and errors[0] == errors[1]
+
+
 def merge(journal: Path, stored: Path) -> None:
-    """Add the journal of a run to the stored results; what neither a fit nor ours beside it is newer for, stays."""
-    new = read_journal(journal, key_of)
+    """Add the journal of a run to the stored results.
 
-    def is_new(key: Key) -> bool:
-        return key in new or (*key[:2], *OUR_MODEL) in new
+    A standard error stays where neither the fit nor ours beside it has changed.
+    """
+    old, new = {key_of(one): one for one in read(stored)}, read_journal(journal, key_of)
 
-    found = known(journal, stored)
-    store((with_difference(one, journal) if is_new(key) else one for key, one in found.items()), stored)
+    def has_changed(key: Key) -> bool:
+        ours = (*key[:2], *OUR_MODEL)
+        return key in new or (ours in new and not (ours in old and is_same_fit(old[ours], new[ours])))
+
+    found = old | new
+    store((with_difference(one, journal) if has_changed(key) else one for key, one in found.items()), stored)
