@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import os
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +157,8 @@ def test_the_standard_error_of_a_difference_is_over_test_rows(classify_page):
 def peers(monkeypatch):
     """The module of the package with the name that is called for."""
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
     return lambda name: importlib.import_module(f"peers.{name}")
 
 
@@ -177,7 +180,7 @@ def small_sets(peers, tmp_path, monkeypatch):
     return keys, journal
 
 
-def test_peers_fill_their_page(peers, small_sets, tmp_path, monkeypatch):
+def test_peers_fill_their_page(peers, small_sets, tmp_path):
     keys, journal = small_sets
     # Ours has no search; Gaussian processes and matching pursuit are for numbers. Quick ones come first.
     assert len(keys) == (1 + 2 * 3) + 2 * (1 + 2)
@@ -185,14 +188,14 @@ def test_peers_fill_their_page(peers, small_sets, tmp_path, monkeypatch):
     assert [(name, method) for name, _, method, _ in keys[:3]] == quick
 
     page, written, stored = peers("page"), tmp_path / "peers.md", tmp_path / "peers.csv"
-    monkeypatch.setattr(page, "MACHINE", tmp_path / "machine.json")
     names = ("losses", "summary", "pictures", "measured", "coverage", "sets")
     written.write_text("\n".join(mark for name in names for mark in page.marks(name)))
     (tmp_path / "images").mkdir()
     page.write(journal, stored, written)
     text = written.read_text()
     assert text.index("### Sets where a peer is more accurate") < text.index("### diabetes")
-    assert "| GaussianProcessRegressor, default | 0 of 1 | not tried above 300 rows |" in text
+    assert "not tried above 300 rows: diabetes" in text
+    assert f"scikit-learn {version('scikit-learn')}" in text
     assert {path.name for path in (tmp_path / "images").iterdir()} >= {"peers-numbers-size.png", "peers-ranks.png"}
 
     # The page of the stored results alone is the same one.
@@ -259,28 +262,205 @@ def test_a_fit_that_ends_badly_says_how(peers, monkeypatch):
     assert one_fit.fit_once(("svm", "default"), split, limits)["status"].startswith("not installed: ")
 
 
+def stored_line(method, name, error, split=0, variant="default", status="ok", **more):
+    """A stored result with figures that say little."""
+    about = {"set": name, "split": split, "method": method, "variant": variant, "status": status, "path": ""}
+    figures = {
+        "rows": 90,
+        "test_rows": 10,
+        "features": 3,
+        "error": error,
+        "fit_cpu": 1.0,
+        "predict_us": 1.0,
+        "peak_mb": 1.0,
+    }
+    return {**about, **figures, "numbers": 10, "size": 1, "difference_se": 0.01, **more}
+
+
 def test_ours_beside_a_peer(peers):
     results, losses = peers("results"), peers("losses")
-
-    def line(method, name, error, **more):
-        about = {"set": name, "split": 0, "method": method, "variant": "default", "status": "ok", "path": ""}
-        figures = {"rows": 90, "test_rows": 10, "error": error, "fit_cpu": 1.0, "predict_us": 1.0, "peak_mb": 1.0}
-        return {**about, **figures, "numbers": 10, "size": 1, "difference_se": 0.01, **more}
-
     # Behind on iris, alike on wine, ahead on sonar and larger there.
     errors = {"iris": 0.2, "wine": 0.11, "sonar": 0.05}
-    lines = [line("kernelpursuit", name, error) for name, error in errors.items()]
-    lines += [line("svm", name, 0.1, numbers=9 if name == "sonar" else 10) for name in errors]
+    lines = [stored_line("kernelpursuit", name, error) for name, error in errors.items()]
+    lines += [stored_line("svm", name, 0.1, numbers=9 if name == "sonar" else 10) for name in errors]
     found = results.Results(lines)
     assert [one[0] for one in losses.set_losses(found)] == ["iris"]
-    _, _, *cells = losses.peer_line(("svm", "default"), found)
-    assert cells == ["1", "1", "0", "0", "1 (median 1.11 times)", "0"]
+    _, *cells = losses.peer_line(("svm", "default"), found)
+    assert cells == ["3 of 3", "3", "1", "1", "0", "0", "1 (median 1.11 times)", "0"]
     # A peer with one set would leave only that one to compare the others on.
-    found = results.Results([*lines, line("rvm", "iris", 0.3)])
+    found = results.Results([*lines, stored_line("rvm", "iris", 0.3)])
     ranks = peers("ranks").ranks(found, found.peers, list(errors))
     assert ranks.models == [("svm", "default"), ("kernelpursuit", "default")]
     assert ranks.average == pytest.approx([4 / 3, 5 / 3])
     assert ranks.cliques() == [(0, 1)]
+
+
+def test_errors_of_a_comparison_are_of_common_splits(peers):
+    results, page = peers("results"), peers("page")
+    ours, svm, rvm = ("kernelpursuit", "default"), ("svm", "default"), ("rvm", "default")
+    errors = {"iris": (0.1, 0.5), "wine": (0.2, 0.2)}  # of ours, on two splits
+    lines = [stored_line("kernelpursuit", name, e, i) for name, both in errors.items() for i, e in enumerate(both)]
+    lines += [stored_line("svm", name, 0.3, split) for name in errors for split in (0, 1)]
+    lines += [stored_line("lightgbm", name, 0.3, split) for name in errors for split in (0, 1)]
+    lines += [stored_line("rvm", name, 0.15) for name in errors]
+    found = results.Results(lines)
+    assert found.pair(rvm, "iris").both("error") == pytest.approx((0.1, 0.15))
+    assert found.pair(svm, "iris").both("error") == pytest.approx((0.3, 0.3))
+    assert found.pair(svm, "iris", beside=[rvm]).both("error") == pytest.approx((0.1, 0.3))
+    # Those with two splits come first; the peer with one is beside ours on that one alone.
+    assert list(found.tables("iris")) == [([ours, svm, ("lightgbm", "default")], [0, 1]), ([ours, rvm], [0])]
+    assert "| kernelpursuit | 0.1000 |" in page.set_part("iris", found)
+    ranks = peers("ranks").ranks(found, [svm, rvm], list(errors))
+    assert (ranks.n_sets, ranks.n_splits) == (2, 2)
+    assert dict(zip(ranks.models, ranks.average)) == {ours: 1.5, rvm: 1.5, svm: 3.0}
+
+
+def test_what_was_not_tried_has_not_failed(peers):
+    results, page = peers("results"), peers("page")
+    lines = [stored_line(method, name, 0.1) for method in ("kernelpursuit", "svm") for name in ("boston", "abalone")]
+    why = {"gpr": "not tried above 300 rows", "kernel_ridge": "not installed: no module", "lasso": "fit out of time"}
+    lines += [
+        stored_line(method, name, None, status=one) for method, one in why.items() for name in ("boston", "abalone")
+    ]
+    found = results.Results(lines)
+    assert found.models == [("kernelpursuit", "default"), ("svm", "default"), ("lasso", "default")]
+    ranks = peers("ranks").ranks(found, [(method, "default") for method in ("svm", *why)], ["boston", "abalone"])
+    assert ranks.models == [("kernelpursuit", "default"), ("svm", "default"), ("lasso", "default")]
+    assert ranks.average == pytest.approx([1.5, 1.5, 3])
+    assert "LASSO on kernel columns, default: fit out of time." in page.set_part("boston", found)
+    for method in ("gpr", "kernel_ridge"):
+        assert f"{why[method]}: boston, abalone" in page.reasons((method, "default"), found)
+
+
+def test_geometric_means_are_of_the_peer_over_ours_on_sets_of_both_variants(peers):
+    results, page = peers("results"), peers("page")
+    lines = [stored_line("kernelpursuit", name, 0.1) for name in ("iris", "wine", "sonar")]
+    sizes = {"iris": 40, "wine": 10, "sonar": 1000}
+    lines += [stored_line("svm", name, 0.1, numbers=size) for name, size in sizes.items()]
+    lines += [stored_line("svm", name, 0.1, variant="tuned") for name in ("iris", "wine")]
+    # Sonar is left out: the tuned variant has not been tried there.
+    line = page.summary_line(("svm", "default"), results.Results(lines))
+    assert line == ["SVR / SVC, default", "2", "2", "3 of 3", "1", "1", "1", "2", "1"]
+
+
+def test_noise_is_known_where_all_standard_errors_are(peers):
+    results, losses = peers("results"), peers("losses")
+    lines = [stored_line("kernelpursuit", "iris", 0.5, split) for split in (0, 1)]
+    lines += [stored_line("svm", "iris", 0.1, split, difference_se=se) for split, se in enumerate((0.03, 0.04))]
+    lines += [stored_line("lightgbm", "iris", 0.1, split, difference_se=se) for split, se in enumerate((0.03, None))]
+    found = results.Results(lines)
+    known, unknown = (found.pair((method, "default"), "iris") for method in ("svm", "lightgbm"))
+    assert known.standard_error == pytest.approx(0.05 / 2)
+    assert known.standard_errors_behind == pytest.approx(16)
+    assert losses.unknown_in_error(unknown)
+    assert not losses.behind_in_error(unknown)
+    expected = "higher by more than noise in 1, lower in 0, and within noise in 0, and cannot be told in 1."
+    assert losses.compared(found, "default").endswith(expected)
+
+
+def test_the_standard_error_is_over_rows_and_goes_when_ours_is_newer(peers, tmp_path):
+    stored = peers("stored")
+    journal, path = tmp_path / "peers.jsonl", tmp_path / "peers.csv"
+    lines = {method: stored_line(method, "iris", 0.1, when="", source="") for method in ("kernelpursuit", "svm")}
+    stored.store(lines.values(), path)
+    stored.merge(journal, path)
+    assert [one["difference_se"] for one in stored.read(path)] == [0.01, 0.01]  # there is nothing newer
+
+    keys = {method: stored.key_of(one) for method, one in lines.items()}
+    (tmp_path / "peers").mkdir()
+    np.save(stored.rows_file(keys["kernelpursuit"], journal), np.zeros(4))
+    defaults = importlib.import_module("defaults")
+    defaults.append_to_journal(lines["kernelpursuit"], journal)
+    stored.merge(journal, path)
+    assert [one["difference_se"] for one in stored.read(path)] == [0, 0.01]  # ours is the same as before
+    defaults.append_to_journal({**lines["kernelpursuit"], "source": "another"}, journal)
+    np.save(stored.rows_file(keys["svm"], journal), np.array([0, 2, 0, 2]))
+    assert stored.with_difference(lines["svm"], journal)["difference_se"] == pytest.approx(3**-0.5)
+    stored.rows_file(keys["svm"], journal).unlink()
+    stored.merge(journal, path)
+    assert [one["difference_se"] for one in stored.read(path)] == [0, None]
+
+
+def test_rows_add_to_an_error_to_first_order(peers):
+    sets = importlib.import_module("sets")
+    split = sets.Split(np.zeros((2, 1)), np.zeros(2), np.zeros((2, 1)), np.zeros(2), False, 0)
+    error, of_rows = split.error(np.array([0, 8**0.5]))
+    assert error == pytest.approx(2)
+    assert of_rows == pytest.approx([0, 8 / (2 * 2)])
+
+
+def test_ours_of_another_source_is_fitted_anew(peers, tmp_path, monkeypatch):
+    run, stored = peers("run"), peers("stored")
+    path, journal = tmp_path / "peers.csv", tmp_path / "peers.jsonl"
+    ours, svm = (stored_line(name, "iris", 0.1, when="", source=run.SOURCE) for name in ("kernelpursuit", "svm"))
+    absent = stored_line("rvm", "iris", None, status="not installed: no module")
+    stored.store([ours, svm, absent], path)
+
+    def left(*methods):
+        plan = run.Plan(["iris"], methods, ["default"], n_splits=1, journal=journal, stored=path)
+        return [method for _, _, method, _ in plan.left()]
+
+    file = stored.rows_file(stored.key_of(ours), journal)
+    file.parent.mkdir()
+    file.touch()
+    assert left("kernelpursuit", "svm", "rvm") == ["rvm"]  # which may be installed by now
+    monkeypatch.setattr(run, "SOURCE", "another")
+    assert left("kernelpursuit", "svm") == ["kernelpursuit"]
+    assert left("svm", "lightgbm", "nystroem") == ["kernelpursuit", "lightgbm", "nystroem"]  # ours once, for both
+
+
+def test_more_threads_than_one_are_refused(peers, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    with pytest.raises(SystemExit, match="OPENBLAS_NUM_THREADS"):
+        peers("__main__").main(["--sets", "iris"])
+
+
+def made_split(n_classes):
+    """A split of a smooth function of two features, or of classes at its levels."""
+    sets, rng = importlib.import_module("sets"), np.random.default_rng(0)
+    rows = rng.normal(size=(200, 2))
+    values = np.sin(2 * rows[:, 0]) + rows[:, 1]
+    y = (values - values.mean()) / values.std()
+    if n_classes:
+        y = np.array(["a", "b", "c"])[np.digitize(y, [0] if n_classes == 2 else [-0.5, 0.5])]
+    return sets.Split(rows[:120], y[:120], rows[120:], y[120:], n_classes > 0, 0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("method", "n_classes", "most"),
+    [
+        *(("lasso", 0, 0.28), ("omp", 0, 0.25), ("svm", 0, 0.25), ("nystroem", 0, 0.15), ("l1_logistic", 2, 0.08)),
+        *(("l1_logistic", 3, 0.18), ("svm", 3, 0.18)),
+    ],
+)
+def test_a_tuned_peer_learns(peers, method, n_classes, most):
+    split = made_split(n_classes)
+    fitted = peers("methods").METHODS[method].load()(split, True)
+    assert split.error(fitted.predict(split.test))[0] < most
+    n_outputs = n_classes if n_classes > 2 else 1
+    if method in ("lasso", "omp", "l1_logistic"):
+        assert 1 < fitted.size <= 120
+        assert fitted.numbers == fitted.size * (2 + n_outputs) + n_outputs
+    if method == "nystroem":
+        assert fitted.numbers == 120 * 2 + 121 * n_outputs
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("package", "method", "n_classes", "most"),
+    [
+        *(("gpytorch", "sgpr", 0, 0.2), ("gpytorch", "svgp", 0, 0.35), ("gpytorch", "svgp", 3, 0.25)),
+        *(("lightgbm", "lightgbm", 0, 0.45), ("lightgbm", "lightgbm", 3, 0.2)),
+        *(("fastrvm", "rvm", 0, 0.3), ("fastrvm", "rvm", 3, 0.2)),
+    ],
+)
+def test_a_peer_that_is_installed_learns(peers, package, method, n_classes, most, monkeypatch):
+    pytest.importorskip(package)
+    fit, split = peers("methods").METHODS[method].load(), made_split(n_classes)
+    if method == "svgp":
+        monkeypatch.setattr(peers("gaussian"), "STEPS", 200)
+    assert split.error(fit(split, False).predict(split.test))[0] < most
 
 
 def test_history_measures_and_draws(monkeypatch, tmp_path):

@@ -7,6 +7,7 @@ be 1: what is forked from a process with threads has none of them.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ from reproduce.data import DataMissing
 from .methods import METHODS, VARIANTS
 from .run import N_SPLITS, Plan, run
 from .stored import JOURNAL, STORED
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def there(sets: list[str]) -> list[str]:
@@ -45,6 +48,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--stored", type=Path, default=STORED, help="what is done; the journal overrides it")
     parser.add_argument("--write", action="store_true", help="write the stored results and the page, and fit nothing")
     options = parser.parse_args(arguments)
+    if any(os.environ.get(name) != "1" for name in THREADS):
+        sys.exit(f"Set {' and '.join(THREADS)} to 1: every fit is to have one thread.")
     if options.write:
         from .page import write
 

@@ -35,6 +35,7 @@ class Method:
     most_rows: int | None = None
     may_be_forked: bool = True
     variants: tuple[str, ...] = VARIANTS
+    packages: tuple[str, ...] = ()  # beside scikit-learn and what that needs
 
     def is_for(self, name: str) -> bool:
         """Whether it can be fitted to a set."""
@@ -46,8 +47,10 @@ class Method:
         return getattr(import_module(f".{module}", __package__), function)
 
 
+GPYTORCH = ("torch", "gpytorch")
+
 METHODS: dict[str, Method] = {
-    OURS: Method("kernelpursuit", "ours:ours", pace=QUICK, variants=(DEFAULT,)),
+    OURS: Method("kernelpursuit", "ours:ours", pace=QUICK, variants=(DEFAULT,), packages=(OURS,)),
     "svm": Method("SVR / SVC", "kernel_machines:support_vectors"),
     "kernel_ridge": Method("KernelRidge", "kernel_machines:kernel_ridge", for_classes=False),
     "gpr": Method("GaussianProcessRegressor", "kernel_machines:gaussian_process", for_classes=False, most_rows=4000),
@@ -55,11 +58,13 @@ METHODS: dict[str, Method] = {
     "lasso": Method("LASSO on kernel columns", "columns:lasso", for_classes=False),
     "l1_logistic": Method("L1 logistic on kernel columns", "columns:l1_logistic", for_numbers=False),
     "nystroem": Method("Nystroem + Ridge / LogisticRegression", "kernel_machines:nystroem", pace=QUICK),
-    "lightgbm": Method("LightGBM", "light:lightgbm", pace=QUICK),
+    "lightgbm": Method("LightGBM", "light:lightgbm", pace=QUICK, packages=("lightgbm",)),
     "hist_boosting": Method("HistGradientBoosting", "trees:histogram_boosting", pace=QUICK),
-    "sgpr": Method("GPyTorch SGPR", "gaussian:collapsed", pace=SLOWEST, for_classes=False, may_be_forked=False),
-    "svgp": Method("GPyTorch SVGP", "gaussian:variational", pace=SLOWEST, may_be_forked=False),
-    "rvm": Method("fastrvm", "relevance:relevance_vectors", pace=SLOWEST),
+    "sgpr": Method(
+        "GPyTorch SGPR", "gaussian:collapsed", SLOWEST, for_classes=False, may_be_forked=False, packages=GPYTORCH
+    ),
+    "svgp": Method("GPyTorch SVGP", "gaussian:variational", SLOWEST, may_be_forked=False, packages=GPYTORCH),
+    "rvm": Method("fastrvm", "relevance:relevance_vectors", SLOWEST, packages=("fastrvm",)),
 }
 
 Model = tuple[str, str]  # method and variant

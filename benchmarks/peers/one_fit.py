@@ -8,6 +8,7 @@ so that a fit whose predictions end badly keeps its figures.
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import resource
 import signal
@@ -26,6 +27,7 @@ from timing import Clock, microseconds_a_row
 
 from .fitted import Fitted
 from .methods import METHODS, TUNED
+from .results import NOT_INSTALLED
 
 PREDICT_SECONDS = 60
 TIMED_ROWS = 1000  # most test rows whose prediction is timed
@@ -50,6 +52,13 @@ def memory_of(key: str) -> float:
 def forget_peak() -> None:
     """Let the peak of memory begin anew."""
     Path("/proc/self/clear_refs").write_text("5")
+
+
+def give_back_freed_memory() -> None:
+    """Return freed memory to the system, where the C library can: a fit that took it again would not raise the peak."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim:
+        trim(0)
 
 
 def allow_seconds(seconds: float) -> None:
@@ -85,6 +94,7 @@ def warm_up(method: str, is_classes: bool) -> None:
 def measured_fit(method: str, variant: str, split: Split) -> tuple[Fitted, dict[str, Any]]:
     """Fit, and return the model with time, memory and size."""
     fit = METHODS[method].load()
+    give_back_freed_memory()
     forget_peak()
     before = memory_of("VmRSS")
     with Clock() as clock:
@@ -181,7 +191,7 @@ def fit_once(key: tuple[str, str], split: Split, limits: Limits) -> dict[str, An
         if METHODS[method].may_be_forked:
             warm_up(method, split.is_classes)
     except ImportError as missing:
-        return {"status": f"not installed: {missing}"}
+        return {"status": f"{NOT_INSTALLED}: {missing}"}
     except Exception as failed:
         return {"status": status_of(failed)}
     context = multiprocessing.get_context("fork")

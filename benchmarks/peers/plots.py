@@ -19,7 +19,7 @@ from kernelpursuit.plotting.parts import CLASS_COLOURS, tidy
 
 from .methods import DEFAULT, METHODS, OUR_MODEL, OURS, TUNED, VARIANTS, Model
 from .ranks import Ranks, ranks
-from .results import Results, path_in
+from .results import Results, counted, path_in
 from .stored import Result
 
 IMAGES = ROOT / "docs" / "images"
@@ -48,14 +48,19 @@ def mean_path(found: Sequence[Result]) -> np.ndarray:
     return np.mean([[*path[:shared], path[-1]] for path in paths], axis=0) if paths else np.zeros((0, 3))
 
 
+def shown(results: Results, name: str) -> tuple[list[Model], list[int]]:
+    """Return the models and the splits of a set that make the most comparisons."""
+    return next(results.tables(name), ([OUR_MODEL], results.common([OUR_MODEL], name)))
+
+
 def draw_set(ax: Any, results: Results, name: str, key: str) -> None:
-    """Draw the errors of all models on a set against size or time; those far above are at the upper edge."""
+    """Draw the errors of models on a set against size or time; those far above are at the upper edge."""
+    models, splits = shown(results, name)
     points = {}
-    for model in results.models:
-        found = results.fitted(model, name)
-        if found:
-            points[model] = tuple(float(np.mean([one[of] for one in found])) for of in (key, "error"))
-    path = mean_path(results.fitted(OUR_MODEL, name)) if key == "numbers" else np.zeros((0, 3))
+    for model in models:
+        found = results.at(model, name, splits)
+        points[model] = tuple(float(np.mean([one[of] for one in found])) for of in (key, "error"))
+    path = mean_path(results.at(OUR_MODEL, name, splits)) if key == "numbers" else np.zeros((0, 3))
     least = min([error for _, error in points.values()] + list(path[:, 2]))
     half_a_row = 0.5 / results.tried(OUR_MODEL, name)[0]["test_rows"]
     top = CLOSE_UP["classes"] * max(least, 4 * half_a_row) if name in CLASSES else CLOSE_UP["numbers"] * least
@@ -69,7 +74,7 @@ def draw_set(ax: Any, results: Results, name: str, key: str) -> None:
     if high < 10 * low:  # so that two powers of ten are there to read the axis by
         ax.set_xlim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
     ax.set_ylim(least - 0.08 * (top - least), top)
-    title = f"{name}, {results.tried(OUR_MODEL, name)[0]['rows']:,} rows"
+    title = f"{name}, {results.tried(OUR_MODEL, name)[0]['rows']:,} rows, {counted(len(splits), 'split')}"
     ax.set_title(title, fontsize="medium", loc="left", pad=9)  # above the markers on the edge
     tidy(ax)
 
@@ -85,7 +90,7 @@ def legend(figure: Any, models: Sequence[Model]) -> None:
 def scatter(results: Results, kind: str, against: str) -> Any | None:
     """Return a figure of all sets of a kind, from few rows to many; None where there are none."""
     of_kind = (name for name in results.sets if name in KINDS[kind])
-    names = [name for name in of_kind if any(results.fitted(model, name) for model in results.models)]
+    names = [name for name in of_kind if results.fitted(OUR_MODEL, name)]
     if not names:
         return None
     key, label = AXES[against]
@@ -98,7 +103,8 @@ def scatter(results: Results, kind: str, against: str) -> Any | None:
         ax.set_axis_off()
     figure.supxlabel(label, fontsize="medium")
     figure.supylabel(ERRORS[kind], fontsize="medium")
-    legend(figure, [model for model in results.models if any(results.tried(model, name) for name in names)])
+    drawn = {model for name in names for model in shown(results, name)[0]}
+    legend(figure, [model for model in results.models if model in drawn])
     return figure
 
 
@@ -118,7 +124,8 @@ def draw_ranks(ax: Any, found: Ranks) -> None:
         ax.plot([rank, rank], [0, 0.15], color="black", lw=1)
         ax.text(rank, 0.3, str(rank), ha="center", fontsize=8)
     ax.plot([low, low + found.critical], [1.5, 1.5], color="black", lw=2)
-    ax.text(low, 1.7, f"critical difference {found.critical:.2f}, {found.n_sets} sets", fontsize=9)
+    about = f"critical difference {found.critical:.2f}, {found.n_sets} sets, {found.n_splits} splits in all"
+    ax.text(low, 1.7, about, fontsize=9)
     for place, (model, rank) in enumerate(zip(found.models, found.average)):
         is_left = place < half
         y = -1.0 - (place if is_left else n - 1 - place)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata, studentized_range
 
 from .methods import OUR_MODEL, Model
-from .results import Results
+from .results import Place, Results, most_comparisons
 
 LEVEL = 0.05
 
@@ -21,6 +21,7 @@ class Ranks:
     models: list[Model]
     average: np.ndarray
     n_sets: int
+    n_splits: int  # of all sets together
 
     @property
     def critical(self) -> float:
@@ -39,36 +40,29 @@ class Ranks:
         return found
 
 
-def error_of(results: Results, model: Model, name: str) -> float:
-    """Return the mean error over splits; infinite, and so the last rank, where no fit came to an end."""
-    found = results.fitted(model, name)
-    return float(np.mean([one["error"] for one in found])) if found else np.inf
-
-
-def compared(results: Results, models: Sequence[Model], sets: Sequence[str]) -> tuple[list[Model], list[str]]:
-    """Return the models, and the sets on which all of these were tried, that make the most comparisons with ours.
-
-    While a run is under way, slow peers have few sets: with them there are many models on few sets, or the other way.
-    """
-    tried = {model: {name for name in sets if results.tried(model, name)} for model in models if model != OUR_MODEL}
-    best: tuple[list[Model], list[str]] = ([], [])
-    for least in sorted({len(names) for names in tried.values()}):
-        chosen = [model for model, names in tried.items() if len(names) >= least]
-        common = [name for name in sets if all(name in tried[model] for model in chosen)]
-        if len(chosen) * len(common) > len(best[0]) * len(best[1]):
-            best = chosen, common
-    return [OUR_MODEL, *best[0]], best[1]
+def error_of(results: Results, model: Model, name: str, splits: Sequence[int]) -> float:
+    """Return the mean error over these splits; infinite, and so the last rank, where a fit came to no end."""
+    found = results.at(model, name, splits)
+    return float(np.mean([one["error"] if one["status"] == "ok" else np.inf for one in found]))
 
 
 def ranks(results: Results, models: Sequence[Model], sets: Sequence[str]) -> Ranks | None:
     """Return the ranks of ours and the models that make the most comparisons; None where there are fewer than two sets.
 
-    `sets` are sets that ours was tried on.
+    Errors are means over the splits of a set on which all of these were tried.
     """
-    chosen, common = compared(results, models, sets)
+
+    def tried(model: Model) -> set[Place]:
+        return {(name, one["split"]) for name in sets for one in results.tried(model, name)}
+
+    ours = tried(OUR_MODEL)
+    peers, places = most_comparisons({model: tried(model) & ours for model in models if model != OUR_MODEL})
+    common = {name: sorted(split for each, split in places if each == name) for name in sets}
+    common = {name: splits for name, splits in common.items() if splits}
     if len(common) < 2:
         return None
-    errors = np.array([[error_of(results, model, name) for model in chosen] for name in common])
+    chosen = [OUR_MODEL, *peers]
+    errors = [[error_of(results, model, *place) for model in chosen] for place in common.items()]
     average = rankdata(errors, axis=1).mean(axis=0)
     order = np.argsort(average, kind="stable")
-    return Ranks([chosen[i] for i in order], average[order], len(common))
+    return Ranks([chosen[i] for i in order], average[order], len(common), len(places))

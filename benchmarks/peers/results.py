@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +10,20 @@ import numpy as np
 
 from .methods import MODELS, OUR_MODEL, Model
 from .stored import Result
+
+Place = tuple[str, int]  # a set, and the number of its split
+
+NOT_TRIED, NOT_INSTALLED = "not tried", "not installed"  # how the status begins of what is no failure
+
+
+def is_tried(result: Result) -> bool:
+    """Whether a fit was begun: a peer that is not installed, or for fewer rows, has not failed."""
+    return not result["status"].startswith((NOT_TRIED, NOT_INSTALLED))
+
+
+def counted(n: int, what: str) -> str:
+    """Return a number with a noun."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def path_in(result: Result) -> np.ndarray:
@@ -38,15 +52,17 @@ class Pair:
 
     @cached_property
     def standard_error(self) -> float:
-        """Standard error of the mean difference of the errors."""
-        squares = [one["difference_se"] ** 2 for one in self.theirs if one["difference_se"] is not None]
-        return float(np.sqrt(sum(squares)) / len(squares)) if squares else np.nan
+        """Standard error of the mean difference of the errors; NaN where that of a split is not known."""
+        errors = [one["difference_se"] for one in self.theirs]
+        if None in errors:
+            return np.nan
+        return float(np.linalg.norm(errors) / len(errors))
 
     @property
     def standard_errors_behind(self) -> float:
-        """How many standard errors our error is above theirs."""
+        """How many standard errors our error is above theirs; NaN where that is not known."""
         mine, other = self.both("error")
-        return 0.0 if mine == other else (mine - other) / self.standard_error
+        return 0.0 if self.standard_error == 0 and mine == other else (mine - other) / self.standard_error
 
 
 class Results:
@@ -58,28 +74,68 @@ class Results:
         for one in self.lines:
             of_set = self.by_model.setdefault((one["method"], one["variant"]), {}).setdefault(one["set"], {})
             of_set[one["split"]] = one
-        self.models = [model for model in MODELS if model in self.by_model]
+        tried = {(one["method"], one["variant"]) for one in self.lines if is_tried(one)}
+        self.models = [model for model in MODELS if model in tried]
         self.peers = [model for model in self.models if model != OUR_MODEL]
         ours = self.by_model.get(OUR_MODEL, {})
         rows = {name: min(one["rows"] for one in found.values()) for name, found in ours.items()}
         self.sets = sorted(rows, key=lambda name: (rows[name], name))
 
-    def tried(self, model: Model, name: str) -> list[Result]:
-        """Return what became of a model on a set, split by split."""
+    def known(self, model: Model, name: str) -> list[Result]:
+        """Return what is stored of a model on a set, split by split."""
         found = self.by_model.get(model, {}).get(name, {})
         return [found[split] for split in sorted(found)]
+
+    def tried(self, model: Model, name: str) -> list[Result]:
+        """Return what became of the fits of a model on a set that were begun."""
+        return [one for one in self.known(model, name) if is_tried(one)]
 
     def fitted(self, model: Model, name: str) -> list[Result]:
         """Return the fits of a model on a set that went well."""
         return [one for one in self.tried(model, name) if one["status"] == "ok"]
 
-    def pair(self, model: Model, name: str) -> Pair | None:
-        """Return ours and a peer on a set; None where they have no split in common."""
-        mine, other = ({one["split"]: one for one in self.fitted(each, name)} for each in (OUR_MODEL, model))
-        common = sorted(set(mine) & set(other))
-        return Pair(name, [mine[i] for i in common], [other[i] for i in common]) if common else None
+    def common(self, models: Iterable[Model], name: str) -> list[int]:
+        """Return the splits of a set on which all these models have an error."""
+        found = [{one["split"] for one in self.fitted(model, name)} for model in models]
+        return sorted(set.intersection(*found))
 
-    def pairs(self, model: Model, where: Callable[[str], bool] = lambda name: True) -> list[Pair]:
-        """Return ours and a peer on all sets that both have, of those that are asked for."""
-        found = (self.pair(model, name) for name in self.sets if where(name))
+    def at(self, model: Model, name: str, splits: Iterable[int]) -> list[Result]:
+        """Return the fits of a model at these splits of a set."""
+        return [self.by_model[model][name][split] for split in splits]
+
+    def pair(self, model: Model, name: str, beside: Iterable[Model] = ()) -> Pair | None:
+        """Return ours and a peer on the splits of a set that both, and the models beside them, have; None for none."""
+        splits = self.common((OUR_MODEL, model, *beside), name)
+        return Pair(name, self.at(OUR_MODEL, name, splits), self.at(model, name, splits)) if splits else None
+
+    def pairs(self, model: Model, beside: Iterable[Model] = ()) -> list[Pair]:
+        """Return ours and a peer on all sets that both, and the models beside them, have."""
+        found = (self.pair(model, name, beside) for name in self.sets)
         return [pair for pair in found if pair]
+
+    def tables(self, name: str) -> Iterator[tuple[list[Model], list[int]]]:
+        """Yield models and their common splits of a set: those that make the most comparisons, then ours and the rest.
+
+        So all errors of a table are of the same splits, and a slow peer with few splits leaves the others theirs.
+        """
+        left = [model for model in self.peers if self.pair(model, name)]
+        while left:
+            done = {model: {(name, split) for split in self.common((OUR_MODEL, model), name)} for model in left}
+            models, places = most_comparisons(done)
+            yield [OUR_MODEL, *models], sorted(split for _, split in places)
+            left = [model for model in left if model not in models]
+
+
+def most_comparisons(done: dict[Model, set[Place]]) -> tuple[list[Model], set[Place]]:
+    """Return models, and the splits of sets that all of them have, so that their product is greatest.
+
+    While a run is under way, slow peers have few splits: with them there are many models on few splits, or the other
+    way.
+    """
+    best: tuple[list[Model], set[Place]] = ([], set())
+    for least in sorted({len(places) for places in done.values() if places}):
+        chosen = [model for model, places in done.items() if len(places) >= least]
+        common = set.intersection(*(done[model] for model in chosen))
+        if len(chosen) * len(common) > len(best[0]) * len(best[1]):
+            best = chosen, common
+    return best

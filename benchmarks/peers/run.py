@@ -7,11 +7,14 @@ can be compared.
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,12 +24,15 @@ from sets import OWN_SPLIT, n_rows_of, split_of
 
 from .methods import DEFAULT, METHODS, OUR_MODEL, OURS, QUICK, SLOW, SLOWEST, TUNED, VARIANTS
 from .one_fit import Limits, fit_once
+from .results import NOT_INSTALLED, NOT_TRIED, is_tried
 from .stored import JOURNAL, STORED, Key, Result, known, rows_file
 
 N_SPLITS = 5
 SECONDS = {DEFAULT: 120, TUNED: 240}  # of processor time that a fit may take
 MEGABYTES = 6000  # that its process may take
 PATIENCE = 10  # times the limit, by the wall: the machine has other work
+PACKAGES = ("numpy", "scipy", "scikit-learn")  # that have a part in all fits
+SOURCE = source_digest()  # of the library as this process imports it, whatever becomes of the files
 TIERS = (0, 1500, 5000, sys.maxsize)  # rows of sets that are done one after the other
 
 
@@ -68,17 +74,43 @@ class Plan:
     def left(self) -> Iterator[Key]:
         """Yield the jobs that are not done, or are asked for again.
 
-        Before a peer, ours comes again where it is stored without the errors of its rows: the two are compared by them.
+        Ours is done where it is of this source, a peer where it was installed. Before a peer, ours comes again where it
+        is stored of another source, or without the errors of its rows, by which the two are compared.
         """
-        done = known(self.journal, self.stored)
+        found = known(self.journal, self.stored)
+        done = {key for key, one in found.items() if is_done(one)}
         for key in self.jobs():
             if key in done and key[2] not in self.again:
                 continue
             ours = (*key[:2], *OUR_MODEL)
-            is_stored = ours in done and done[ours]["status"] == "ok"
-            if key != ours and is_stored and not rows_file(ours, self.journal).exists():
+            is_lost = ours in found and found[ours]["status"] == "ok" and not rows_file(ours, self.journal).exists()
+            if key != ours and ours in found and (is_lost or ours not in done):
                 yield ours
+                done.add(ours)
             yield key
+            done.add(key)
+
+
+def is_done(result: Result) -> bool:
+    """Whether a job need not be done again: ours is of this source, and a peer was installed."""
+    if result["method"] == OURS:
+        return result.get("source") == SOURCE
+    return not result["status"].startswith(NOT_INSTALLED)
+
+
+@cache
+def machine() -> str:
+    """Return the number of cores, and what they are."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return f"{os.cpu_count()} cores of {names[0] if names else platform.machine()}"
+
+
+@cache
+def versions(method: str) -> str:
+    """Return the versions of Python and of the packages that fit a method."""
+    packages = (*PACKAGES, *METHODS[method].packages)
+    return ", ".join([f"python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)])
 
 
 def do(key: Key, plan: Plan) -> Result:
@@ -89,12 +121,13 @@ def do(key: Key, plan: Plan) -> Result:
     result |= {"rows": len(split.train), "test_rows": len(split.test), "features": split.train.shape[1]}
     most = METHODS[method].most_rows
     if most and len(split.train) > most:
-        return {**result, "status": f"not tried above {most:,} rows"}
+        return {**result, "status": f"{NOT_TRIED} above {most:,} rows"}
     limits = Limits(SECONDS[variant], PATIENCE * SECONDS[variant], MEGABYTES)
     found = fit_once((method, variant), split, limits)
     of_rows = found.pop("of_rows", None)
+    file = rows_file(key, plan.journal)
+    file.unlink(missing_ok=True)
     if of_rows is not None:
-        file = rows_file(key, plan.journal)
         file.parent.mkdir(parents=True, exist_ok=True)
         np.save(file, of_rows)
     return result | found
@@ -108,8 +141,11 @@ def run(plan: Plan) -> None:
     for key in plan.left():
         result = do(key, plan)
         if key[2] == OURS:
-            result["source"] = source_digest()
+            result["source"] = SOURCE
         result["when"] = datetime.now(UTC).date().isoformat()
+        result["machine"] = machine()
+        if is_tried(result):
+            result["versions"] = versions(key[2])
         append_to_journal(result, plan.journal)
         print(as_line(result), flush=True)
 

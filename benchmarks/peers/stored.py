@@ -19,11 +19,12 @@ from .methods import METHODS, OUR_MODEL, VARIANTS
 
 JOURNAL = ROOT / "out" / "bench-peers.jsonl"
 STORED = ROOT / "docs" / "peers.csv"
-WORDS = ("set", "method", "variant", "status", "chosen", "path", "when", "source")
+WORDS = ("set", "method", "variant", "status", "chosen", "path", "when", "source", "machine", "versions")
 COUNTS = ("split", "rows", "test_rows", "features", "size", "numbers")
 FIGURES = {"error": ".6g", "difference_se": ".4g", "fit_cpu": ".4g", "predict_us": ".4g", "peak_mb": ".1f"}
 FIELDS = ("set", "split", "method", "variant", "status", "rows", "test_rows", "features", "error", "difference_se")
 FIELDS += ("size", "numbers", "fit_cpu", "predict_us", "peak_mb", "chosen", "path", "when", "source")
+FIELDS += ("machine", "versions")
 
 Result = dict[str, Any]
 Key = tuple[str, int, str, str]  # set, split, method, variant
@@ -79,15 +80,31 @@ def rows_file(key: Key, journal: Path) -> Path:
 
 
 def with_difference(result: Result, journal: Path) -> Result:
-    """Return a result with the standard error of its difference to ours, where the errors of the rows are there."""
+    """Return a result with the standard error of its difference to ours; None where errors of rows are not there."""
     key = key_of(result)
     files = [rows_file(one, journal) for one in (key, (*key[:2], *OUR_MODEL))]
     if result["status"] != "ok" or not all(file.exists() for file in files):
-        return result
+        return {**result, "difference_se": None}
     theirs, ours = (np.load(file).astype(float) for file in files)
     return {**result, "difference_se": float(np.std(theirs - ours, ddof=1) / np.sqrt(len(ours)))}
 
 
+def is_same_fit(one: Result, other: Result) -> bool:
+    """Whether two results are of the same source, with the same error in the digits that are stored."""
+    errors = [None if each.get("error") is None else format(each["error"], FIGURES["error"]) for each in (one, other)]
+    return one["source"] == other["source"] and errors[0] == errors[1]
+
+
 def merge(journal: Path, stored: Path) -> None:
-    """Add the journal of a run to the stored results."""
-    store((with_difference(one, journal) for one in known(journal, stored).values()), stored)
+    """Add the journal of a run to the stored results.
+
+    A standard error stays where neither the fit nor ours beside it has changed.
+    """
+    old, new = {key_of(one): one for one in read(stored)}, read_journal(journal, key_of)
+
+    def has_changed(key: Key) -> bool:
+        ours = (*key[:2], *OUR_MODEL)
+        return key in new or (ours in new and not (ours in old and is_same_fit(old[ours], new[ours])))
+
+    found = old | new
+    store((with_difference(one, journal) if has_changed(key) else one for key, one in found.items()), stored)
