@@ -40,7 +40,7 @@ class GrossErrorWarning(UserWarning):
 
 
 class SampledWarning(UserWarning):
-    """A fit uses only a sample of the rows of a source, since its loss or loop needs rows in memory.
+    """A fit uses only a sample of the rows of a source, since its loop needs rows in memory.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class SampledWarning(UserWarning):
     >>> X, y = make_friedman(400)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", SampledWarning)  # rather no model than one of a sample
-    ...     model = KernelPursuitRegressor(gamma=0.1, loss="huber", max_atoms=5).fit(open_rows(X, y=y))
+    ...     model = KernelPursuitRegressor(gamma=0.1, exchange=True, max_atoms=5).fit(open_rows(X, y=y))
     >>> model.n_atoms_
     5
     """

@@ -119,8 +119,9 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
         (Xu's truncation at M).
     sample_rows : int, "auto" or None, default="auto"
         Number of random rows from which scales are learned and atoms picked. Coefficients, leave-one-out errors and the
-        stopping rule use all rows, in passes over blocks. "auto" is up to 200,000 rows if scales are learned, and with
-        a given width 10,000 of more than 50,000. None picks atoms on all rows. Loops that need all of them at every
+        stopping rule use all rows, in passes over blocks; under another loss than the squared one, only coefficients
+        do. "auto" is up to 200,000 rows if scales are learned, and with a given width 10,000 (under a loss, 30,000) of
+        more than 50,000. None picks atoms on all rows. Loops that need all of them at every
         step raise an error for a number.
     memory_budget : int, optional
         Bytes for stored dictionary values; a quarter of free memory by default. It changes the time of a fit, not its
@@ -131,9 +132,9 @@ class KernelPursuitRegressor(MultiOutputMixin, RegressorMixin, FollowsNumbers):
     forgetting : float, default=1.0
         In `partial_fit`, the weight of a row relative to the next one: with 0.999, rows a thousand back count a third.
     checkpoint : str or Path, optional
-        A file in which the fit saves, twice a minute, the sums of its passes over rows and the steps of its loop. If
-        the fit is killed, the same call resumes from there with the same result, if `random_state` is a number. The
-        file is removed at the end.
+        A file in which the fit saves, twice a minute, what it has learned, the sums of its passes over rows and the
+        steps of its loop. If the fit is killed, the same call resumes from there with the same result, if
+        `random_state` is a number. The file is removed at the end.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples that learning uses (for regression, from 1,000 rows on), of `selection="random"`, of random
         candidates, and of validation rows and folds.
