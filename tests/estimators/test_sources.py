@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ from kernelpursuit.estimators import sampled
 from kernelpursuit.estimators.fitting import TrainingData
 from kernelpursuit.exceptions import GrossErrorWarning, SampledWarning
 from kernelpursuit.losses import Huber
+from kernelpursuit.pursuit import ALL_ROWS, Watch
 from kernelpursuit.rows import ArraySource, sample_numbers
 from kernelpursuit.updates import Orthogonal
 
@@ -151,6 +153,25 @@ class TestManyRows:
         model = KernelPursuitRegressor(random_state=0).fit(ArraySource(X, Y))
         assert model.predict(X[:5]).shape == (5, 2)
         assert np.mean((model.predict(X) - Y)[:, 1] ** 2) < 1.0
+
+
+class Slow(ArraySource):
+    """Rows that come slowly."""
+
+    def blocks(self, size, start=0):
+        for block in super().blocks(3000, start):
+            time.sleep(0.1)
+            yield block
+
+
+@pytest.mark.parametrize(("loss", "n_passes"), [("squared", 2), ("huber", 8)])
+def test_the_time_that_is_expected_has_that_of_reading(rng, small_samples, monkeypatch, loss, n_passes):
+    told = []
+    expect = Watch.expect
+    monkeypatch.setattr(Watch, "expect", lambda watch, parts: told.append(dict(parts)) or expect(watch, parts))
+    X, y = table(rng, 9000)
+    KernelPursuitRegressor(random_state=0, max_atoms=5, loss=loss, **QUICK).fit(Slow(X, y))
+    assert told[0][ALL_ROWS] >= n_passes * 0.3
 
 
 class TestLosses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +135,7 @@ def _surveyed(
         raise ValueError(f"{name} requires y to be passed; give the name of a column, or a target for each row.")
     seed = check_seed(estimator.random_state)
     watch.part(SURVEY)
+    begun = time.monotonic()
     rows, whole, labels = surveyed(
         source,
         seed,
@@ -142,6 +144,7 @@ def _surveyed(
         n_threads=resolve_threads(estimator.n_jobs),
         told=watch.tell,
     )
+    watch.pass_seconds = time.monotonic() - begun
     estimator.n_features_in_ = source.n_features
     if source.feature_names is not None:
         estimator.feature_names_in_ = np.asarray(source.feature_names, dtype=object)

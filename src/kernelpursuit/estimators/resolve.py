@@ -33,8 +33,12 @@ from kernelpursuit.learning import (
 from kernelpursuit.learning.constants import LIKELY_FINAL_LOSS
 from kernelpursuit.losses import Loss
 from kernelpursuit.penalties import OLS, Nugget, Ridge, as_penalty
-from kernelpursuit.pursuit import LoopSpec, Watch, held_out_rows
+from kernelpursuit.pursuit import ALL_ROWS, LoopSpec, Watch, held_out_rows
+from kernelpursuit.pursuit.loss_over_all_rows import USUAL_PASSES
 from kernelpursuit.pursuit.measure import classes_of
+
+# Passes over rows that are not in memory, of a fit under the squared loss after the first.
+SQUARED_PASSES = 2.0
 
 
 @dataclass(frozen=True)
@@ -218,7 +222,12 @@ def _learn(
             n_threads=task.n_threads,
         )
     )
-    task.watch.expect(plan.seconds_by_part())
+    expected = plan.seconds_by_part()
+    n_passes = SQUARED_PASSES if task.loss is None else USUAL_PASSES
+    n_passes += _chance_of_final_loss(spec) * USUAL_PASSES
+    # No pass takes less time than reading the rows has taken.
+    expected[ALL_ROWS] = max(expected[ALL_ROWS], n_passes * task.watch.pass_seconds)
+    task.watch.expect(expected)
     if task.classes and plan.atoms is not None:
         task.watch.shares_of_classes = plan.shares_of_classes()
     _say(spec, str(plan))

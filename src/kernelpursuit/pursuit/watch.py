@@ -63,6 +63,8 @@ class Watch:
         self.rows = ""
         #: The same of all that the fit was given; empty where that is not known.
         self.fit = ""
+        #: Seconds of the first pass over rows that are not in memory.
+        self.pass_seconds = 0.0
         self.is_interrupted = False
         self._steps_key: str | None = None
         self.callbacks = _as_callbacks(callback)
