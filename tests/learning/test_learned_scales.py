@@ -211,24 +211,24 @@ class TestAwkwardData:
         assert model.score(X, np.column_stack([y, y])) < 1
 
     @pytest.mark.parametrize("intercept", [True, False])
-    @pytest.mark.parametrize("n", [1, 2, 5, 19, 20, 21, 25])
+    @pytest.mark.parametrize("n", [1, 2, 5, 6, 7, 25])
     def test_few_rows(self, some, n, intercept):
         X, y = some
         model = regressor(fit_intercept=intercept, kernel="auto").fit(X[:n], y[:n])
         assert_no_worse_than_a_constant(model, X[:n], y[:n], y[:n].mean() if intercept else 0.0)
-        assert (model.feature_scales_ is None) == (n < 20)
-        if n >= 20:  # what is learned never leaves the range of the targets by more than half of it
+        assert (model.feature_scales_ is None) == (n < 6)
+        if n >= 6:  # what is learned never leaves the range of the targets by more than half of it
             f, half = model.predict(X), np.ptp(y[:n]) / 2
             assert y[:n].min() - half <= f.min() <= f.max() <= y[:n].max() + half
         assert not np.isnan(model.predict_interval(X)).any()
 
-    @pytest.mark.parametrize("n", [1, 2, 3, 5, 10, 19])
+    @pytest.mark.parametrize("n", [1, 2, 3, 5])
     def test_few_rows_refined(self, some, n):
         X, y = some
         model, still = (regressor(refine=refine).fit(X[:n], y[:n]) for refine in (True, False))
         np.testing.assert_array_equal(model.predict(X), still.predict(X))
 
-    @pytest.mark.parametrize("n", [2, 3, 5, 19, 20, 25])
+    @pytest.mark.parametrize("n", [2, 3, 5, 6, 12, 25])
     def test_few_rows_of_classes(self, some, n):
         """Under the log loss the probabilities of a class add up to its rows, else are more even."""
         X, _ = some

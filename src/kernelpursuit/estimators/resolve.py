@@ -37,6 +37,8 @@ from kernelpursuit.pursuit import ALL_ROWS, LoopSpec, Watch, held_out_rows
 from kernelpursuit.pursuit.loss_over_all_rows import USUAL_PASSES
 from kernelpursuit.pursuit.measure import classes_of
 
+# Fewer rows that differ than this are too few to split, as a search of the width for another loop does.
+FEWEST_ROWS_OF_SYSTEMS = 20
 # Passes over rows that are not in memory, of a fit under the squared loss after the first.
 SQUARED_PASSES = 2.0
 
@@ -189,7 +191,7 @@ def _learn(
         weights = with_fewer_common_rows(classes_of(y.T), given, distinct, spec.loop.seed)
     known = distinct if weights is given else Distinct.of(X, y, weights)
     rows = DistinctRows(X, y, known, counts=None if searches_width else seen.each)
-    if not rows.distinct.are_enough(X):
+    if not rows.distinct.are_enough(X) or (searches_width and len(rows.distinct) < FEWEST_ROWS_OF_SYSTEMS):
         return None
     kernels, gamma = spec.kernels, None
     if spec.gamma is not None:
