@@ -225,6 +225,13 @@ class Interrupting(Callback):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 class TestCtrlC:
+    @pytest.fixture(autouse=True)
+    def _interrupts_arrive(self):
+        """A test run in the background of a shell ignores interrupts, as its children do."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
+
     @pytest.mark.parametrize("stage", ["scales", "fitting"])
     def test_leaves_a_model_and_says_so(self, rng, stage):
         X = rng.normal(size=(1200, 3))
