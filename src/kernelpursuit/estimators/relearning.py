@@ -13,7 +13,7 @@ from kernelpursuit.estimators.fitting import TrainingData, fit_model
 from kernelpursuit.estimators.spec import chosen_rule, is_word, learnable_kernels, other_system
 from kernelpursuit.estimators.verdict import is_nearly_constant
 from kernelpursuit.exceptions import ConstantModelWarning
-from kernelpursuit.learning import gross_errors
+from kernelpursuit.learning import Losses, gross_errors
 from kernelpursuit.losses import Squared
 from kernelpursuit.model.constants import ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS, BUFFER_ROWS
 from kernelpursuit.model.latest import taken
@@ -72,11 +72,13 @@ def learned_again(estimator: BaseKernelPursuit, live: LiveModel) -> LiveModel:
         return live.squared_errors(others, n_threads), after
 
     of_earlier, of_newest = errors_of(earlier), errors_of(newest)
+    shares = newest.sample_weights / newest.total_weight
+    first, second = (Losses(errors, shares) for errors in of_newest)
     # The newest rows stand for all of the latest.
     share = np.concatenate([earlier.sample_weights, newest.sample_weights * (len(rows) / len(newest))])
     before, after = (np.concatenate(pair) for pair in zip(of_earlier, of_newest))
     is_better = (share @ after < share @ before) or not len(earlier) or np.mean(of_earlier[1] <= of_earlier[0]) >= 0.5
-    if not (is_better and _is_clear(*of_newest, newest.sample_weights)):
+    if not (is_better and second.are_clearly_below(first, ADMISSION_GAIN, ADMISSION_STANDARD_ERRORS)):
         return live
     # Where anything is learned, weights are in the unit of their mean.
     alpha = found.origin.alpha * float(known.sample_weights.mean())
@@ -123,11 +125,3 @@ def _asks_for_it(live: LiveModel) -> bool:
         or (loo is not None and bool(loo[-1] > (1 + ADMISSION_GAIN) * learning.loo))
         or n_added > max(MANY_ATOMS, MANY_BESIDE * learning.n_atoms)
     )
-
-
-def _is_clear(before: np.ndarray, after: np.ndarray, weights: np.ndarray) -> bool:
-    """Whether errors are lower after than before by so much that it is worth it, and no chance."""
-    share = weights / weights.sum()
-    gain = float(share @ (before - after))
-    error = float(np.sqrt(np.square(share) @ np.square(before - after - gain)))
-    return gain > max(ADMISSION_GAIN * float(share @ before), ADMISSION_STANDARD_ERRORS * error)

@@ -37,6 +37,7 @@ from kernelpursuit.learning.final_loss import (
 )
 from kernelpursuit.learning.gross_errors import gross_errors, range_of_features, usual_targets
 from kernelpursuit.learning.learned import Learned
+from kernelpursuit.learning.leave_one_out import Losses
 from kernelpursuit.learning.observations import DistinctRows, Observations, observe
 from kernelpursuit.learning.plan import LearningSpec, Plan, make_plan
 from kernelpursuit.learning.sample import with_fewer_common_rows, with_unseen_rows
@@ -52,6 +53,7 @@ __all__ = [
     "Learned",
     "LearningSpec",
     "LoopValidation",
+    "Losses",
     "Observations",
     "Plan",
     "Split",

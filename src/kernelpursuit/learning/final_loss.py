@@ -31,6 +31,7 @@ from kernelpursuit.learning.constants import (
     TRIAL_CONVERGED,
     TRIAL_ITERATIONS,
 )
+from kernelpursuit.learning.leave_one_out import Losses
 from kernelpursuit.learning.sample import FINAL_LOSS_STREAM, drawn_from
 from kernelpursuit.losses import Loss
 from kernelpursuit.pursuit import Objective, Watch
@@ -162,11 +163,11 @@ class ValidationScores:
 
     def is_clearly_below(self, rival: ValidationScores) -> bool:
         """Whether the log loss is lower than that of other scores of the same rows: by a fraction, or by no chance."""
-        share = self.weights / self.weights.sum()
-        gains = rival.log_losses - self.log_losses
-        gain = float(share @ gains)
-        error = float(np.sqrt(np.square(share) @ np.square(gains - gain)))
-        return gain > min(MIN_LOG_LOSS_GAIN * rival.log_loss, LOG_LOSS_STANDARD_ERRORS * error)
+        shares = self.weights / self.weights.sum()
+        own, others = (Losses(one.log_losses, shares) for one in (self, rival))
+        return own.are_clearly_below(others, MIN_LOG_LOSS_GAIN, 0.0) or own.are_clearly_below(
+            others, 0.0, LOG_LOSS_STANDARD_ERRORS
+        )
 
     @property
     def mean_loss(self) -> float:
